@@ -74,7 +74,7 @@ pub fn resume(
     let records: Vec<Record> = held.entries()?.into_iter().map(|entry| entry.record).collect();
     let environment = context.git_environment(store);
     let env = context.project_env(store, &environment);
-    workspace::restore(&env, id, &spec.workspace, held.folder().scratch()?)?;
+    workspace::restore(&env, &held, &spec.workspace)?;
     let (mut engine, mut changes) = open_engine(context, store, &spec, id, &records, decisions)?;
     if let Some(repository) = RunRepository::open(&env, id, held.folder(), &spec.workspace)? {
         let difference = repository.difference().map_err(workspace::refusal)?;

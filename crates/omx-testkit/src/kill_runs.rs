@@ -87,7 +87,8 @@ fn one_round(random: &mut Random, at: &str, report: &mut KillRunsReport) {
         };
         let others = [&["runs", "gc"][..], &["cancel"], &["setup", "--dry-run"]];
         if random.below(3) == 0 {
-            let _ = killed(&project, project.omx_command(*random.of(&others)), random, report);
+            let other = *random.choose(&others);
+            let _ = killed(&project, project.omx_command(other), random, report);
         }
         is_complete = if kills < MOST_KILLS {
             killed(&project, command, random, report) == Some(0)
@@ -129,7 +130,7 @@ fn killed(
     command.stdout(Stdio::null()).stderr(Stdio::null());
     let mut child = command.spawn().expect("omx starts");
     std::thread::sleep(Duration::from_millis(random.below(LONGEST_MILLIS) as u64));
-    let target = *random.of(&TARGETS);
+    let target = *random.choose(&TARGETS);
     let processes = processes(project);
     let of = |word: &str| -> Vec<i32> {
         let fits = |(_, line): &(&i32, &String)| line.contains(word);

@@ -9,10 +9,10 @@ use std::time::Duration;
 use omx_testkit::await_condition;
 use rustix::process::{Pid, Signal, kill_process};
 
-use super::kit::{DEADLINE, Repository, Running, quick_scenario};
+use super::kit::{DEADLINE, Repository, RunningOmx, quick_scenario};
 
 /// Starts a run whose worktree takes forever, and waits until git is at work on it.
-fn making_its_worktree(repository: &Repository) -> Running {
+fn making_its_worktree(repository: &Repository) -> RunningOmx {
     let folder = repository.project.folder();
     let bin = folder.join("bin");
     fs::create_dir(&bin).unwrap();
@@ -29,7 +29,7 @@ fn making_its_worktree(repository: &Repository) -> Running {
     fs::set_permissions(bin.join("git"), fs::Permissions::from_mode(0o755)).unwrap();
     let mut command = repository.command("autopilot", &["greet people by name"]);
     command.env("PATH", format!("{}:{path}", bin.display()));
-    let running = Running(command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap());
+    let running = RunningOmx(command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap());
     await_condition("git makes the worktree", DEADLINE, || {
         fs::read_to_string(folder.join("slow")).is_ok_and(|pid| pid.ends_with('\n'))
     });
