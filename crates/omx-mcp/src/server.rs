@@ -124,10 +124,12 @@ fn progress_token(meta: &str) -> Option<String> {
 /// reads it and reacts.
 pub(crate) fn run_tool(call: &ToolCall, context: &Context<'_>) -> String {
     let (value, is_error) = match call.tool.call(context, &call.arguments) {
-        // A report may carry an error: what was done, and what could not be.
+        // The report of a cancel may carry an error: what was done, and what could not be.
+        // In other objects `error` is a field like any other.
         Ok(value) => {
-            let is_error = if value.get("error").is_some() { "true" } else { "false" };
-            (value, is_error)
+            let is_partial = matches!(call.tool.name, "cancel" | "run_cancel");
+            let is_error = is_partial && value.get("error").is_some();
+            (value, if is_error { "true" } else { "false" })
         }
         Err(refusal) => (omx_ops::error_object(&refusal), "true"),
     };

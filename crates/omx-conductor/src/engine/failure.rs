@@ -69,7 +69,7 @@ impl Engine {
             Response::AskDecision => {
                 let words = format!(
                     "{failure}; nobody knows how much of {key} is done. Look at the folder, then \
-                     decide with {} or {}",
+                     {} or {}",
                     rerun_decision(key),
                     skip_decision(key)
                 );

@@ -94,7 +94,7 @@ impl Engine {
             }
             None => {
                 self.missing_work = Some(format!(
-                    "the work of step {step} is not what the journal says: {}; decide with {} or \
+                    "the work of step {step} is not what the journal says: {}; {} or \
                      decide {step}=adopt (accept the workspace as it is)",
                     difference.what,
                     rerun_decision(&step)
@@ -159,7 +159,7 @@ impl Engine {
         }
         if !can_be_skipped(&step) {
             let words = format!(
-                "{} cannot be skipped: it has no result to keep; decide with {}",
+                "{} cannot be skipped: it has no result to keep; {}",
                 step.key,
                 rerun_decision(&step.key)
             );
@@ -202,7 +202,7 @@ impl Engine {
     /// The input of a finished step has changed.
     pub(super) fn diverged(&mut self, key: &StepKey, out: &mut Vec<RunEffect>, now: Timestamp) {
         let words = format!(
-            "the journal does not match this run: the input of step {key} has changed; decide with \
+            "the journal does not match this run: the input of step {key} has changed; \
              {} or decide {key}=skip (keep its result)",
             rerun_decision(key)
         );
@@ -217,10 +217,8 @@ impl Engine {
         now: Timestamp,
     ) {
         let key = &step.key;
-        let mut words = format!(
-            "the input of step {key} has changed since it began; decide with {}",
-            rerun_decision(key)
-        );
+        let mut words =
+            format!("the input of step {key} has changed since it began; {}", rerun_decision(key));
         if can_be_skipped(step) {
             words = format!("{words} or {}", skip_decision(key));
         }

@@ -9,7 +9,8 @@ use std::fs::{self, File, FileTimes, OpenOptions};
 use std::io::Write;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
-use std::path::Path;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU32, Ordering};
 
 use omx_kernel::git_settings::is_for_agents;
 
@@ -91,13 +92,23 @@ impl Checkout {
 
     /// Makes the `.git` file of this worktree name a folder, whatever is there.
     pub(crate) fn point_to(&self, git_dir: &Path) -> Result<(), GitError> {
-        let (pointer, new) = (self.top().join(".git"), self.top().join(".git.new"));
+        let pointer = self.top().join(".git");
+        let new = self.unused_path();
         remove(&new)?;
         write_new(&new, &pointer_text(git_dir))?;
         if pointer.symlink_metadata().is_ok_and(|found| found.is_dir()) {
             remove(&pointer)?;
         }
         fs::rename(&new, &pointer).map_err(|error| GitError::io("write", &pointer, error))
+    }
+
+    /// A path beside the worktree for a file on its way into it. A git that adds files at
+    /// this moment must not see it, and neither must another step of this process.
+    fn unused_path(&self) -> PathBuf {
+        static NUMBER: AtomicU32 = AtomicU32::new(0);
+        let number = NUMBER.fetch_add(1, Ordering::Relaxed);
+        let name = self.top().file_name().unwrap_or_default().to_string_lossy();
+        self.top().with_file_name(format!(".{name}.{}.{number}", std::process::id()))
     }
 
     /// Makes the `.git` file name the repository's own folder for this worktree again.

@@ -4,6 +4,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use omx_process::ProcessInfo;
 use serde::Deserialize;
 
 use super::error::GitError;
@@ -73,8 +74,8 @@ fn state(trace: &str) -> TracedGit {
         return TracedGit::Ended;
     }
     let pid = events.iter().find(own).and_then(|event| pid(&event.sid));
-    match pid.and_then(|pid| fs::read_to_string(format!("/proc/{pid}/comm")).ok()) {
-        Some(name) if name.trim() == "git" => TracedGit::Alive,
+    match pid.and_then(ProcessInfo::read) {
+        Some(info) if info.program == "git" => TracedGit::Alive,
         _ => TracedGit::Died,
     }
 }

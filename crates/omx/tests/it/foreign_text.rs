@@ -333,6 +333,6 @@ fn trust_6_2_one_place_writes_to_the_terminal() {
         }
     }
     found.sort();
-    // A hook's answer is JSON for the host.
-    assert_eq!(found, ["commands/hook.rs", "output.rs"]);
+    // A hook's answer is JSON for the host, and the relay speaks MCP with an agent.
+    assert_eq!(found, ["commands/hook.rs", "output.rs", "relay.rs"]);
 }

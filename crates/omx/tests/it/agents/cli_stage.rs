@@ -10,7 +10,7 @@ use omx_testkit::model::{ModelScript, ModelServer, ReplyProgress, ScriptTurn, Sc
 use omx_testkit::real_cli::{AgentCli, AgentHome, offline};
 
 use super::play::{AgentPlay, PlayFailure, PlayStep};
-use super::stage::{DriverStage, OMX, WORKER, clock};
+use super::stage::{DriverStage, OMX, WORKER, child_context, clock};
 
 /// What differs between the programs.
 pub trait CliProgram {
@@ -76,7 +76,7 @@ impl<P: CliProgram> DriverStage for CliStage<P> {
             variables: self.home.environment(),
             omx: OMX.into(),
             worker_variable: WORKER.to_owned(),
-            child_variables: Default::default(),
+            child_variables: child_context(&self.home.root()),
             scenario: None,
             rehearsal_folder: self.home.folder().join("rehearsal"),
             clock,

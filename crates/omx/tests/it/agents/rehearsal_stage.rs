@@ -10,7 +10,7 @@ use omx_testkit::TestProject;
 use serde_json::{Value, json};
 
 use super::play::{AgentPlay, PlayFailure, PlayStep};
-use super::stage::{DriverStage, OMX, WORKER, clock};
+use super::stage::{DriverStage, OMX, WORKER, child_context, clock};
 
 /// A project, and a scenario that is played in it.
 pub struct RehearsalStage {
@@ -96,7 +96,7 @@ impl DriverStage for RehearsalStage {
             variables: environment,
             omx: OMX.into(),
             worker_variable: WORKER.to_owned(),
-            child_variables: Default::default(),
+            child_variables: child_context(&self.project.root()),
             scenario: Some(self.scenario()),
             rehearsal_folder: self.kept(),
             clock,

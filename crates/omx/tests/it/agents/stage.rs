@@ -60,3 +60,20 @@ pub fn clock() -> Timestamp {
 
 /// The variable that marks processes of workers.
 pub const WORKER: &str = "OMX_WORKER";
+
+/// The variables that tell an agent's processes whom they work for: session `s` of the
+/// project in this folder.
+pub fn child_context(root: &std::path::Path) -> std::collections::BTreeMap<String, String> {
+    let context = omx_kernel::ChildContext {
+        root: root.to_owned(),
+        dialect: omx_kernel::Dialect::OMX,
+        state_dir: None,
+        session: Some(omx_kernel::SessionId::new("s").unwrap()),
+        run: None,
+        team: None,
+        capability: None,
+        relay: None,
+    };
+    let text = serde_json::to_string(&context).unwrap();
+    [(context.dialect.context_variable(), text)].into()
+}

@@ -128,7 +128,7 @@ fn conductor_5_4_a_rejected_account_needs_the_person() {
 fn conductor_5_4_an_unknown_model_needs_the_person() {
     let repository = builder_fails("{ kind = \"unknown_model\" }");
     let outcome = repository.run("autopilot", &["--model", "none", "greet people by name"]);
-    assert_needs_person(&repository, &outcome, &["does not know the model", "--model"]);
+    assert_needs_person(&repository, &outcome, &["does not know the model", "choose another model"]);
 }
 
 #[test]
@@ -198,7 +198,7 @@ fn conductor_5_4_a_missing_program_is_named_with_its_remedy_before_any_work() {
     let refused = with_path(&repository, "empty", &["autopilot", "do it"]);
     assert_eq!(refused.code, Some(1), "{refused:?}");
     assert!(refused.stderr.contains("no agent is ready: codex is not installed"), "{refused:?}");
-    assert!(refused.stderr.contains("--agent rehearsal"), "{refused:?}");
+    assert!(refused.stderr.contains("try the rehearsal agent"), "{refused:?}");
     assert!(repository.project.bytes("") == before, "something was done");
 }
 

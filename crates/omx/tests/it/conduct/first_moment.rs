@@ -87,13 +87,14 @@ fn trust_3_6_a_resume_ends_what_an_earlier_attempt_left_running() {
     let script = "out=$(cd \"$(dirname \"$0\")\" && pwd)\nmkdir \"$out/begun\" || exit 0\n\
                   trap '' INT TERM HUP\nwhile :; do date > \"$out/beat\"; sleep 0.05; done\n";
     fs::write(folder.join("work.sh"), script).unwrap();
-    let mut running = repository.start("autopilot", &["greet people by name"]);
+    let mut running =
+        repository.start("autopilot", &["--config", "sandbox=off", "greet people by name"]);
     await_condition("the agent works", DEADLINE, || folder.join("beat").exists());
     let kill = |pid: i32, signal| {
         let _ = kill_process(Pid::from_raw(pid).unwrap(), signal);
     };
     let processes = repository.processes();
-    let guards = || processes.iter().filter(|(_, line)| line.contains(" guard -- "));
+    let guards = || processes.iter().filter(|(_, line)| line.contains(" guard --"));
     assert!(guards().count() > 0, "{processes:?}");
     // Guard and omx die together, so nobody ends the agent.
     guards().for_each(|(pid, _)| kill(*pid, Signal::STOP));
