@@ -5,7 +5,7 @@ use std::fmt;
 use std::marker::PhantomData;
 
 use serde::de::value::MapAccessDeserializer;
-use serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
+use serde::de::{Deserialize, Deserializer, IntoDeserializer, MapAccess, Visitor};
 use serde_json::Value;
 
 use super::problem::ResultProblem;
@@ -39,6 +39,16 @@ pub(super) fn read_typed<T: for<'de> Deserialize<'de>>(text: &str) -> Result<T, 
         let detail = message.strip_suffix(&position).unwrap_or(&message);
         ResultProblem::invalid(&error.path().to_string(), detail)
     })
+}
+
+/// Reads a word. Serde would also take the object `{"word": null}` for one.
+pub(super) fn word<'de, D, T>(deserializer: D) -> Result<T, D::Error>
+where
+    D: Deserializer<'de>,
+    T: Deserialize<'de>,
+{
+    let text = String::deserialize(deserializer)?;
+    T::deserialize(text.into_deserializer())
 }
 
 /// How deeply lists and objects are nested. Exact for valid JSON.
