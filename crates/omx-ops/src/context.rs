@@ -76,6 +76,12 @@ pub struct Context<'a> {
 }
 
 impl Context<'_> {
+    /// Where it is recorded which configurations the person trusts; none without a home.
+    /// Looked up only when it is needed, because hooks rarely do.
+    pub(crate) fn trust_folder(&self) -> Option<PathBuf> {
+        Some(self.runs.registry_folder(self.dialect)?.with_file_name("trust"))
+    }
+
     /// The store of the caller's project.
     pub fn store(&self) -> Result<Store, Refusal> {
         self.store_for(None)

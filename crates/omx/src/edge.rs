@@ -126,7 +126,6 @@ pub fn context(
                 .into_iter()
                 .collect(),
             flags: global.config.clone(),
-            trust_folder: state_folder(dialect).map(|folder| folder.join("trust")),
         },
         caller: &UncancelledCaller,
         runs: &ProcessLauncher,

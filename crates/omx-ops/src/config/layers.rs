@@ -21,8 +21,6 @@ pub struct ConfigSources {
     pub environment: Vec<(&'static str, String, String)>,
     /// `KEY=VALUE` flags.
     pub flags: Vec<String>,
-    /// Where it is recorded which files the person trusts; none without a home.
-    pub trust_folder: Option<PathBuf>,
 }
 
 /// The origin of a value.
@@ -167,8 +165,9 @@ pub fn load(context: &Context<'_>, store: &Store) -> Result<Config, Refusal> {
     if files.iter().any(|(_, file)| !file.settings.is_empty()) {
         // A project tightens what the person set, not what another file of it set.
         let own = config.settings.clone();
+        let trust_folder = context.trust_folder();
         for (path, file) in files {
-            put_project_file(&mut config, &own, path, file, context.config.trust_folder.as_deref());
+            put_project_file(&mut config, &own, path, file, trust_folder.as_deref());
         }
     }
     for (key, text, variable) in &context.config.environment {

@@ -44,7 +44,7 @@ pub fn load_trusted(context: &Context<'_>, store: &Store) -> Result<Config, Refu
 }
 
 fn records(context: &Context<'_>) -> Result<TrustRecords, Refusal> {
-    let folder = context.config.trust_folder.clone().ok_or_else(|| {
+    let folder = context.trust_folder().ok_or_else(|| {
         Refusal::new(RefusalCode::Io, "cannot keep what you trust: HOME is not set")
     })?;
     Ok(TrustRecords::new(folder))
