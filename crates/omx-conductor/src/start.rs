@@ -58,7 +58,10 @@ pub fn resume(
             let holder = holder.unwrap_or_default();
             return Err(Refusal::new(
                 RefusalCode::Busy,
-                format!("run {id} is already running{holder}; attach to it to follow it"),
+                format!(
+                    "run {id} is already running{holder}; follow it with \"{} runs attach {id}\"",
+                    context.dialect.name
+                ),
             ));
         }
         RunAcquisition::Missing => {

@@ -1,15 +1,13 @@
 //! The context that the edge gives to every operation: place, clock, caller, dialect.
 
-use std::collections::BTreeMap;
-use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use omx_kernel::agent_acts::{GuardedAct, check_act};
-use omx_kernel::environment::{is_for_git, passed_names};
+use omx_kernel::environment::passed_names;
 use omx_kernel::message::MessageReader;
 use omx_kernel::{Dialect, Refusal, RefusalCode, Scope, SessionId, Timestamp};
-use omx_runs::ProjectEnv;
+use omx_runs::{GitEnvironment, ProjectEnv};
 use omx_store::identity::{self, HostSessions};
 use omx_store::{LockedStore, ProjectSearch, Store, StoreError, find_project, find_skipped};
 
@@ -140,14 +138,8 @@ impl Context<'_> {
 
     /// The caller's environment, reduced to what git and its hooks may see: the common
     /// variables, and those that the person's configuration passes on.
-    pub fn git_environment(&self, store: &Store) -> BTreeMap<OsString, OsString> {
-        let passed = self.passed_variables(store);
-        let mut environment = self.runs.environment();
-        environment.retain(|name, _| {
-            let name = name.to_string_lossy();
-            is_for_git(&name) || passed.iter().any(|passed| *passed == name)
-        });
-        environment
+    pub fn git_environment(&self, store: &Store) -> GitEnvironment {
+        GitEnvironment::reduced(self.runs.environment(), &self.passed_variables(store))
     }
 
     /// The names of the variables that the person's configuration passes on to every
@@ -163,7 +155,7 @@ impl Context<'_> {
     pub fn project_env<'b>(
         &self,
         store: &'b Store,
-        environment: &'b BTreeMap<OsString, OsString>,
+        environment: &'b GitEnvironment,
     ) -> ProjectEnv<'b> {
         ProjectEnv {
             store,

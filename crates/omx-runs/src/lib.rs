@@ -24,7 +24,7 @@ pub mod stop;
 mod usage;
 pub mod workspace;
 
-pub use env::ProjectEnv;
+pub use env::{GitEnvironment, ProjectEnv};
 pub use limits::{LimitChange, LimitRequestId};
 pub use private_folders::{PrivateFolders, PrivatePlaces};
 pub use record::Record;

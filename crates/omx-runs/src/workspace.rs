@@ -1,7 +1,6 @@
 //! The workspace of a run: a worktree of its own, or the person's directory.
 
-use std::collections::BTreeMap;
-use std::ffi::{OsStr, OsString};
+use std::ffi::OsStr;
 use std::path::PathBuf;
 
 use omx_kernel::git_settings::RepositorySnapshot;
@@ -10,7 +9,7 @@ use omx_process::SearchPath;
 use omx_store::Store;
 use omx_store::runs::HeldRun;
 
-use crate::env::ProjectEnv;
+use crate::env::{GitEnvironment, ProjectEnv};
 use crate::git::{
     BranchName, Checkout, CommitId, Git, GitError, GitLimits, GitLocation, Head, Integration,
 };
@@ -32,8 +31,8 @@ pub enum WorkspaceChoice {
 
 /// Returns git for a project, with a folder for its temporary files. Neither git nor what
 /// it starts is looked up in the project.
-pub fn git(environment: &BTreeMap<OsString, OsString>, scratch: PathBuf) -> Git {
-    let mut environment = environment.clone();
+pub fn git(environment: &GitEnvironment, scratch: PathBuf) -> Git {
+    let mut environment = environment.variables().clone();
     let mut program = PathBuf::from("git");
     let home = environment.get(OsStr::new("HOME")).map(PathBuf::from);
     if let Some(path) = environment.get_mut(OsStr::new("PATH")) {

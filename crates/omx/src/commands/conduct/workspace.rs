@@ -13,7 +13,6 @@ use omx_runs::{Record, workspace};
 use omx_store::Store;
 
 use super::stopping::StopRequests;
-use crate::edge;
 
 /// How often to look for a cancel.
 const POLL: Duration = Duration::from_millis(50);
@@ -28,7 +27,7 @@ pub(super) fn make(
     opened: &mut OpenedRun,
     requests: &StopRequests,
 ) -> Result<Option<RunOutcome>, Refusal> {
-    let environment = edge::environment();
+    let environment = context.git_environment(store);
     let env = context.project_env(store, &environment);
     let scope = Scope::Session(opened.held.id().session());
     let is_cancelled = || store.is_marked_cancelled(&scope);

@@ -128,7 +128,11 @@ fn conductor_5_4_a_rejected_account_needs_the_person() {
 fn conductor_5_4_an_unknown_model_needs_the_person() {
     let repository = builder_fails("{ kind = \"unknown_model\" }");
     let outcome = repository.run("autopilot", &["--model", "none", "greet people by name"]);
-    assert_needs_person(&repository, &outcome, &["does not know the model", "choose another model"]);
+    assert_needs_person(
+        &repository,
+        &outcome,
+        &["does not know the model", "choose another model"],
+    );
 }
 
 #[test]
