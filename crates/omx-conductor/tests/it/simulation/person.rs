@@ -93,8 +93,8 @@ impl SimWorld {
                 }
             }
             RunOutcome::Blocked(words) => {
-                if let Some((_, rest)) = words.split_once("decide ") {
-                    let step = rest.split(['=', ' ']).next().unwrap_or_default();
+                let offered = words.split_whitespace().find_map(|word| word.split_once('='));
+                if let Some((step, _)) = offered {
                     let offers_skip = words.contains(&format!("decide {step}=skip"));
                     let decision = if offers_skip && self.random.one_in(2) {
                         StepDecision::Skip

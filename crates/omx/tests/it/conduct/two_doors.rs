@@ -157,9 +157,11 @@ fn house_a_run_is_started_watched_answered_merged_and_discarded_with_the_same_ob
     doors.both(&["ps"], "run_list_live", &json!({}));
     let seen = doors.both(&["runs", "show", RUN], "run_show", &json!({"id": RUN}));
     assert_eq!(seen["questions"][0]["what"], "run echo done > work.txt");
+    let more = json!({"id": RUN, "max_iterations": 9});
+    let limited = doors.both(&["runs", "limit", RUN, "9"], "run_limit", &more);
+    assert_eq!(limited["takes_effect"], "now", "{limited}");
     for (words, tool, arguments) in [
-        (&["runs", "limit", RUN, "9"][..], "run_limit", json!({"id": RUN, "max_iterations": 9})),
-        (&["runs", "integrate", RUN], "run_integrate", json!({"id": RUN})),
+        (&["runs", "integrate", RUN][..], "run_integrate", json!({"id": RUN})),
         (&["runs", "discard", RUN, "--force"], "run_discard", json!({"id": RUN, "force": true})),
         (&["runs", "resume", RUN, "--detach"], "run_resume", json!({"id": RUN})),
     ] {
@@ -214,7 +216,7 @@ fn house_a_stopped_run_is_limited_resumed_and_cleaned_up_with_the_same_objects()
     assert_eq!(limited["records"].as_array().map(Vec::len), Some(2), "{limited}");
     let words = ["runs", "resume", RUN, "--detach", "--decide", "nonsense"];
     let why = doors.both_refused(&words, "run_resume", &json!({"id": RUN, "decide": ["nonsense"]}));
-    assert!(why.contains("expected STEP=rerun or STEP=skip"), "{why}");
+    assert!(why.contains("expected STEP=rerun, STEP=skip or STEP=adopt"), "{why}");
     let resumed = doors.both(&["runs", "resume", RUN, "--detach"], "run_resume", &json!({}));
     assert_eq!(resumed["id"], RUN);
     let ended = doors.both(&["runs", "attach"], "run_attach", &json!({}));
