@@ -169,7 +169,8 @@ fn state_4_1_a_stopped_lock_holder_makes_writers_busy_and_delays_no_reader() {
     let (told, waited) = busy(&project, &["cancel", "--json", "--session-id", "one"]);
     assert!(told.contains(&format!("process {pid} ")), "{told}; it is {pid}");
     assert!(told.contains("omx state write"), "{told}");
-    assert!(waited > Duration::from_millis(4_900) && waited < Duration::from_secs(8), "{waited:?}");
+    // Nobody waits longer than a second for a cancel.
+    assert!(waited > Duration::from_millis(900) && waited < Duration::from_secs(4), "{waited:?}");
 
     kill_process(Pid::from_raw(pid).expect("a pid"), Signal::CONT).expect("it is there");
     assert!(holder.wait().expect("it ends").success());

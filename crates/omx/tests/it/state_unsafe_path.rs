@@ -123,8 +123,12 @@ fn state_4_5_in_place_of_a_sessions_folder() {
         for (operation, outcome) in operations(&project, Some("s")) {
             assert_eq!(outcome.refused(), "unsafe_path", "{operation} {thing}");
         }
+        assert_untouched(&project, (&kept, &around));
         let cancel = project.omx_promptly(&["cancel", "--session-id", "s", "--json"]);
         assert_eq!(cancel.refused(), "unsafe_path", "{thing}");
+        // The mark that keeps the session cancelled is all that is new.
+        fs::remove_file(project.state(".activity/s.cancel")).unwrap();
+        fs::remove_dir(project.state(".activity")).unwrap();
         assert_untouched(&project, (&kept, &around));
         let listed = project.omx_promptly(&["state", "list-active", "--json"]).ok();
         assert_eq!(listed["entries"].as_array().unwrap().len(), 1, "the others are seen");

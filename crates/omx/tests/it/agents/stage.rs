@@ -64,10 +64,18 @@ pub const WORKER: &str = "OMX_WORKER";
 /// The variables that tell an agent's processes whom they work for: session `s` of the
 /// project in this folder.
 pub fn child_context(root: &std::path::Path) -> std::collections::BTreeMap<String, String> {
+    child_context_with(root, None)
+}
+
+/// The same with the state in another folder.
+pub fn child_context_with(
+    root: &std::path::Path,
+    state_dir: Option<PathBuf>,
+) -> std::collections::BTreeMap<String, String> {
     let context = omx_kernel::ChildContext {
         root: root.to_owned(),
         dialect: omx_kernel::Dialect::OMX,
-        state_dir: None,
+        state_dir,
         session: Some(omx_kernel::SessionId::new("s").unwrap()),
         run: None,
         team: None,

@@ -12,7 +12,7 @@ use serde_json::json;
 
 use super::conversation::{DEADLINE, TestConversation, TestTurnEnd, conversation_spec};
 use super::play::{AgentPlay, PlayStep, cue};
-use super::stage::DriverStage;
+use super::stage::{DriverStage, child_context_with};
 use super::suite_failures::agent_processes;
 
 /// Makes a test of each function of the suite for one stage.
@@ -164,8 +164,7 @@ pub fn an_mcp_server_receives_its_variables<S: DriverStage>() {
     let outside = stage.root().join("outside");
     fs::create_dir(&outside).unwrap();
     let mut spec = conversation_spec(&stage, ConversationStart::New, AllowLevel::Commands);
-    let state = outside.to_str().unwrap().to_owned();
-    spec.servers[0].env.insert("OMX_STATE_DIR".to_owned(), state);
+    spec.servers[0].env.extend(child_context_with(&stage.root(), Some(outside.clone())));
     let mut chat = TestConversation::open(&stage, spec);
     assert_eq!(chat.turn(&cue("call")).text(), "called");
     assert!(!stage.root().join(".omx/state").exists(), "the server did not see the variable");
