@@ -41,8 +41,8 @@ pub(super) fn read_typed<T: for<'de> Deserialize<'de>>(text: &str) -> Result<T, 
     })
 }
 
-/// Reads a word. Serde would also take the object `{"word": null}` for one.
-pub(super) fn word<'de, D, T>(deserializer: D) -> Result<T, D::Error>
+/// Reads the name of a variant. Serde would also take the object `{"NAME": null}` for one.
+pub(super) fn variant_name<'de, D, T>(deserializer: D) -> Result<T, D::Error>
 where
     D: Deserializer<'de>,
     T: Deserialize<'de>,

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::problem::ResultProblem;
-use super::read::{objects, word};
+use super::read::{objects, variant_name};
 use super::text::{NonBlankText, optional};
 
 /// What one reviewer reports.
@@ -17,10 +17,10 @@ use super::text::{NonBlankText, optional};
 #[non_exhaustive]
 pub struct ReviewResult {
     /// The lane of the reviewer.
-    #[serde(deserialize_with = "word")]
+    #[serde(deserialize_with = "variant_name")]
     pub lane: ReviewLane,
     /// The verdict, in the words of the lane.
-    #[serde(deserialize_with = "word")]
+    #[serde(deserialize_with = "variant_name")]
     pub verdict: LaneVerdict,
     /// What has to change; empty if nothing has.
     #[serde(deserialize_with = "objects")]
@@ -42,7 +42,7 @@ pub struct ReviewFinding {
     /// The line in that file, counted from 1; null if there is none.
     pub line: Option<NonZeroU32>,
     /// How serious it is.
-    #[serde(deserialize_with = "word")]
+    #[serde(deserialize_with = "variant_name")]
     pub severity: Severity,
     /// What happens, what should happen, and how to fix it.
     pub detail: String,
