@@ -11,6 +11,7 @@ mod agent_kind;
 pub mod approval;
 mod base_document;
 pub mod cancel;
+pub mod checkout_state;
 pub mod child_context;
 pub mod config_keys;
 pub mod confinement;

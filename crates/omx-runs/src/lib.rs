@@ -5,6 +5,7 @@
 //! conductor's job. The only program this crate starts is git.
 
 pub mod attention;
+mod checkout_watch;
 mod env;
 pub mod git;
 pub mod limits;
@@ -24,6 +25,7 @@ pub mod stop;
 mod usage;
 pub mod workspace;
 
+pub use checkout_watch::CheckoutWatch;
 pub use env::{GitEnvironment, ProjectEnv};
 pub use limits::{LimitChange, LimitRequestId};
 pub use private_folders::{PrivateFolders, PrivatePlaces};

@@ -33,7 +33,18 @@ impl TestProject {
         await_moment: impl FnOnce(),
     ) -> CommandOutcome {
         let words = [self.binary().to_str().expect("a path that is text")];
-        let line: Vec<String> = words.iter().chain(args).map(|word| quoted(word)).collect();
+        self.words_on_terminal(&[&words, args].concat(), variables, typed, await_moment)
+    }
+
+    /// Runs any command line on a terminal while a person types.
+    pub fn words_on_terminal(
+        &self,
+        words: &[&str],
+        variables: &[(&str, &str)],
+        typed: &str,
+        await_moment: impl FnOnce(),
+    ) -> CommandOutcome {
+        let line: Vec<String> = words.iter().map(|word| quoted(word)).collect();
         // A program that waits for more than was typed must not wait for ever.
         let mut script: Command = self.command("timeout");
         let mut child = script

@@ -1,6 +1,7 @@
 //! Reads what the person and the system say about confining agents.
 
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use omx_conductor::sandbox::{RunSandbox, SandboxSetup};
 use omx_kernel::approval::AllowLevel;
@@ -51,6 +52,9 @@ const MAX_TEMPORARY: usize = 40;
 
 /// The file in a run's folder that records the person's consent to go unconfined.
 const CONSENT_FILE: &str = "unconfined";
+
+/// Whether the person agreed to go unconfined, in this process.
+static WAS_AGREED: AtomicBool = AtomicBool::new(false);
 
 /// What the person and the system say.
 pub fn setup(context: &Context<'_>, config: &Config) -> SandboxSetup {
@@ -123,9 +127,14 @@ pub fn permit(
         UnconfinedStart::NeedsPerson if run.is_some_and(|run| run.join(CONSENT_FILE).exists()) => {
             Ok(UnconfinedConsent::NotNeeded)
         }
+        // A start in the background comes here twice, before and after the run is made.
+        UnconfinedStart::NeedsPerson if WAS_AGREED.load(Ordering::Relaxed) => {
+            Ok(UnconfinedConsent::Given)
+        }
         UnconfinedStart::NeedsPerson if is_interactive() => {
             output::note(&format!("NOT confined: {why}; the agent can change anything you can"));
             if confirm("Start it all the same?") {
+                WAS_AGREED.store(true, Ordering::Relaxed);
                 return Ok(UnconfinedConsent::Given);
             }
             refuse("you did not agree to go without".to_owned())

@@ -7,9 +7,9 @@ use std::time::Duration;
 use omx_agents::environment::agent_environment;
 use omx_kernel::approval::AllowLevel;
 use omx_kernel::{Refusal, RefusalCode};
-use omx_runs::git::StepCommit;
+use omx_runs::git::{GitError, StepCommit};
 use omx_runs::progress::Progress;
-use omx_runs::{RunRepository, StepEdits, StepKey};
+use omx_runs::{RunRepository, StepEdits, StepKey, Workspace};
 use omx_store::runs::StepLogName;
 use omx_store::{ArtifactFolder, Store};
 use serde_json::Value;
@@ -97,15 +97,23 @@ impl<Show: FnMut(&Progress)> ProjectWorld<'_, Show> {
 
     /// Takes care of the step's changes, and hashes the workspace's content.
     fn commit(&self, edits: StepEdits) -> Work {
-        let repository = self.repository.clone();
+        let (repository, watch) = (self.repository.clone(), self.watch.clone());
+        let workspace = self.spec.workspace.clone();
         Box::new(move |_| {
-            let committed = match repository {
-                Some(repository) => repository.commit_step(&edits),
-                None => Ok(StepCommit::default()),
+            let work = || {
+                if let (Some(repository), Workspace::InPlace { .. }) = (&repository, &workspace) {
+                    // Before git is called in a repository that the agent may have changed.
+                    repository.check_unchanged()?;
+                }
+                let note = watch.map(|watch| watch.check()).transpose()?.flatten();
+                let mut committed = match repository {
+                    Some(repository) => repository.commit_step(&edits)?,
+                    None => StepCommit::default(),
+                };
+                committed.notes.extend(note);
+                Ok(JobResult::Committed(committed))
             };
-            committed
-                .map(JobResult::Committed)
-                .map_err(|error| JobFailure::Failed(error.to_string()))
+            work().map_err(|error: GitError| JobFailure::Failed(error.to_string()))
         })
     }
 }

@@ -14,6 +14,7 @@ mod jobs;
 mod mailbox;
 mod project;
 mod run;
+mod watch;
 mod world;
 
 pub use control::RunHandle;

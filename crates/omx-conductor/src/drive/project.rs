@@ -15,7 +15,8 @@ use omx_kernel::{Mode, Refusal, SessionId, Timestamp};
 use omx_ops::Context;
 use omx_runs::progress::{EVENTS_FILE, Progress};
 use omx_runs::{
-    LimitRequestId, Record, RunRepository, RunSpec, StepKey, Workspace, attention, limits,
+    CheckoutWatch, LimitRequestId, Record, RunRepository, RunSpec, StepKey, Workspace, attention,
+    limits,
 };
 use omx_store::Store;
 use omx_store::runs::HeldRun;
@@ -67,6 +68,8 @@ pub struct ProjectWorld<'a, Show> {
     pub(super) repository: Option<RunRepository>,
     pub(super) mailbox: Mailbox,
     pub(super) agents: BTreeMap<StepKey, Conversation>,
+    /// The person's checkout, where nothing keeps agents from it.
+    pub(super) watch: Option<Arc<CheckoutWatch>>,
     /// Flags that stop the running jobs.
     pub(super) jobs: BTreeMap<StepKey, Arc<AtomicBool>>,
     events: EventLog,
@@ -89,6 +92,7 @@ impl<'a, Show: FnMut(&Progress)> ProjectWorld<'a, Show> {
         let environment = env.context.git_environment(env.store);
         let project = env.context.project_env(env.store, &environment);
         let repository = RunRepository::open(&project, held.id(), held.folder(), &spec.workspace)?;
+        let watch = super::watch::start(env, &spec, &project, held.folder())?;
         let gone = || Refusal::invalid_input(format!("run {} is gone", held.id()));
         let watched = env.store.run(held.id())?.ok_or_else(gone)?;
         let mailbox = Mailbox::default();
@@ -106,6 +110,7 @@ impl<'a, Show: FnMut(&Progress)> ProjectWorld<'a, Show> {
             session,
             held,
             repository,
+            watch,
             mailbox,
             agents: BTreeMap::new(),
             jobs: BTreeMap::new(),

@@ -106,7 +106,7 @@ impl RunSandbox {
     ) -> AgentSandbox {
         let by = self.setup.confined_by(agent, allow, access);
         if matches!(by, ConfinedBy::Nobody(_)) {
-            return AgentSandbox { access, ..AgentSandbox::default() };
+            return AgentSandbox { access, variables: git_variables(), ..AgentSandbox::default() };
         }
         AgentSandbox {
             access,
@@ -121,7 +121,7 @@ impl RunSandbox {
         let access = WorkspaceAccess::ReadWrite;
         if self.setup.check_confined_by(allow) != ConfinedBy::Omx {
             let confinement = Confinement::Unconfined;
-            return CheckSandbox { confinement, variables: BTreeMap::new() };
+            return CheckSandbox { confinement, variables: git_variables() };
         }
         CheckSandbox {
             confinement: Confinement::new(&self.setup.means, self.rules(access, workspace, git)),

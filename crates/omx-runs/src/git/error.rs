@@ -75,6 +75,17 @@ pub enum GitError {
         /// What changed.
         changes: Vec<String>,
     },
+    /// The person's checkout changed although no step may change it.
+    #[error(
+        "your checkout {} changed during the run, and nothing kept the agent from it: {}; if this \
+         was not you, undo it; then resume the run", top.display(), changes.join("; ")
+    )]
+    CheckoutChanged {
+        /// The top of the checkout.
+        top: PathBuf,
+        /// What changed.
+        changes: Vec<String>,
+    },
     /// The branch does not contain what the run committed.
     #[error("commit {commit} of the run is not in its branch {branch} any more")]
     MissingWork {

@@ -23,6 +23,7 @@ mod scratch;
 mod settings;
 mod snapshot;
 mod staging;
+mod state;
 mod status;
 mod tree;
 
@@ -36,4 +37,5 @@ pub use integrate::{Integration, MergePreview};
 pub use names::{BranchName, CommitId, TreeId, Treeish};
 pub use place::{Checkout, GitLocation, GitOperation, Head};
 pub use remove::{KeptWorktree, RemovedWorktree};
+pub use state::StateFiles;
 pub use status::GitStatus;

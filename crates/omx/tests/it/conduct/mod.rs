@@ -31,6 +31,7 @@ mod truth;
 mod two_doors;
 mod unconfined;
 mod watched;
+mod watched_checkout;
 mod whole_runs;
 mod workspaces;
 
