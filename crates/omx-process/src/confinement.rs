@@ -11,7 +11,7 @@ use std::process::Command;
 use std::time::Duration;
 
 use crate::command_output::{CommandLimits, KeptOutput, Leftovers, run_with_deadline};
-use crate::platform::{LandlockSupport, landlock_support};
+use crate::platform::{LandlockSupport, Restriction, landlock_support};
 
 /// The first Landlock version that also refuses to truncate files. An older one would
 /// let a program empty any file, which is no confinement.
@@ -117,6 +117,12 @@ fn bubblewrap_args(rules: &FileRules) -> Vec<OsString> {
         args.extend(["--bind".into(), path.into(), path.into()]);
     }
     args
+}
+
+/// Makes a command confine its program by Landlock, without a guard. The error says why
+/// the kernel cannot do it; then the command is as it was.
+pub fn confine_command(command: &mut Command, rules: &FileRules) -> Result<(), String> {
+    Restriction::prepare(rules).map(|restriction| restriction.apply_to(command))
 }
 
 /// What this system can confine programs with.

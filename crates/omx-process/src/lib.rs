@@ -25,7 +25,8 @@ pub use command_output::{
     CommandLimits, CommandOutput, KeptOutput, Leftovers, kill_group, run_with_deadline,
 };
 pub use confinement::{
-    Confinement, ConfinementMeans, FileRules, OLDEST_LANDLOCK, find_confinement, try_bubblewrap,
+    Confinement, ConfinementMeans, FileRules, OLDEST_LANDLOCK, confine_command, find_confinement,
+    try_bubblewrap,
 };
 pub use disk_space::{DiskSpace, disk_space};
 pub use guard::signal_descendants;

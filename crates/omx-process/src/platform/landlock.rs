@@ -102,7 +102,8 @@ impl Restriction {
                 Err(_) => Err(io::Error::last_os_error()),
             }
         };
-        // SAFETY: the guard has one thread, so its child may do whatever the guard could.
+        // SAFETY: the closure only makes system calls on what was prepared before; it neither
+        // allocates nor locks, so it may run between fork and exec also if there are threads.
         #[expect(unsafe_code, reason = "only the child itself can give up its rights")]
         unsafe {
             command.pre_exec(restrict);

@@ -9,7 +9,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use omx_kernel::environment::is_for_git;
-use omx_process::{CommandLimits, KeptOutput, Leftovers, run_with_deadline};
+use omx_process::{
+    CommandLimits, FileRules, KeptOutput, Leftovers, confine_command, run_with_deadline,
+};
 
 use super::error::GitError;
 use super::scratch::ScratchFile;
@@ -136,6 +138,7 @@ impl Git {
             deadline: self.setup.limits.look,
             keep: MOST_OUTPUT,
             trace: None,
+            writable: None,
         }
     }
 }
@@ -152,6 +155,7 @@ pub(super) struct Call<'a> {
     deadline: Duration,
     keep: usize,
     trace: Option<ScratchFile>,
+    writable: Option<Vec<PathBuf>>,
 }
 
 /// The outcome of a call.
@@ -188,8 +192,23 @@ impl Call<'_> {
         self
     }
 
-    /// Lets this call run the hooks of a folder.
+    /// Confines this call, and whatever it starts, to changes of these paths and of the
+    /// scratch folder, where the kernel can do that. Nothing that an agent wrote is meant to
+    /// be executed by git; this holds if something is all the same.
+    pub(super) fn writing(mut self, paths: Vec<PathBuf>) -> Self {
+        self.writable = Some(paths);
+        self
+    }
+
+    /// Lets this call change whatever the person can: it runs a program of theirs.
+    pub(super) fn unconfined(mut self) -> Self {
+        self.writable = None;
+        self
+    }
+
+    /// Lets this call run the hooks of a folder, which are the person's.
     pub(super) fn with_hooks(mut self, folder: &Path) -> Self {
+        self.writable = None;
         self.settings.retain(|setting| *setting != NO_HOOKS);
         self.overrides.push(format!("--config-env=core.hooksPath={HOOKS}"));
         self.env(HOOKS, folder)
@@ -243,6 +262,12 @@ impl Call<'_> {
         }
         command.args(&self.overrides);
         command.args(&self.args).env_clear().envs(&self.git.environment).envs(self.environment);
+        if let Some(mut paths) = self.writable {
+            paths.push(self.git.scratch.clone());
+            paths.retain(|path| path.exists());
+            // Without Landlock, the settings above are what keeps git from executing anything.
+            let _ = confine_command(&mut command, &FileRules::writing(paths));
+        }
         let limits = CommandLimits {
             deadline: self.deadline,
             grace: TERMINATION_GRACE,

@@ -32,7 +32,17 @@ pub struct Checkout {
     prefix: PathBuf,
     git_dir: PathBuf,
     common_dir: PathBuf,
+    owner: CheckoutOwner,
     settings: GitSettings,
+}
+
+/// Whose checkout it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum CheckoutOwner {
+    /// The person's.
+    Person,
+    /// A worktree of omx's, in which agents work.
+    Omx,
 }
 
 /// What is checked out.
@@ -126,6 +136,7 @@ impl Git {
             prefix: ask(&["--show-prefix"]).path()?,
             git_dir: ask(&["--absolute-git-dir"]).path()?,
             common_dir: common.path()?,
+            owner: CheckoutOwner::Person,
             settings: GitSettings::default(),
         };
         checkout.with_settings().map(GitLocation::Checkout)
@@ -156,12 +167,24 @@ impl Checkout {
 
     /// Prepares a call that searches for nothing: `.git` in the working tree is never read.
     pub(super) fn call(&self, args: &[&str]) -> Call<'_> {
-        self.git
+        let call = self
+            .git
             .call(&self.top, args)
             .env("GIT_DIR", &self.git_dir)
             .env("GIT_COMMON_DIR", &self.common_dir)
             .env("GIT_WORK_TREE", &self.top)
-            .overriding(&self.settings)
+            .overriding(&self.settings);
+        match self.owner {
+            CheckoutOwner::Omx => call.writing(self.written_by_git()),
+            CheckoutOwner::Person => call,
+        }
+    }
+
+    /// What git changes in a worktree of omx's, and in the repository on its behalf.
+    fn written_by_git(&self) -> Vec<PathBuf> {
+        let shared = ["objects", "refs", "logs", "reftable", "lfs"];
+        let shared = shared.map(|name| self.common_dir.join(name));
+        [self.top.clone(), self.git_dir.clone()].into_iter().chain(shared).collect()
     }
 
     /// The settings in effect.
@@ -192,6 +215,7 @@ impl Checkout {
             prefix: PathBuf::new(),
             git_dir,
             common_dir: self.common_dir.clone(),
+            owner: CheckoutOwner::Omx,
             settings: GitSettings::default(),
         };
         checkout.with_settings()

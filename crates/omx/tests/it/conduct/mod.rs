@@ -20,6 +20,7 @@ mod limits;
 mod moved;
 mod over_mcp;
 mod own_git;
+mod own_git_confined;
 mod power_cut;
 mod real;
 mod repeats;
