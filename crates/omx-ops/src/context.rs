@@ -9,7 +9,9 @@ use omx_kernel::message::MessageReader;
 use omx_kernel::{Dialect, Refusal, RefusalCode, Scope, SessionId, Timestamp};
 use omx_runs::{GitEnvironment, ProjectEnv};
 use omx_store::identity::{self, HostSessions};
-use omx_store::{LockedStore, ProjectSearch, Store, StoreError, find_project, find_skipped};
+use omx_store::{
+    LockedStore, ProjectSearch, RuntimeFolders, Store, StoreError, find_project, find_skipped,
+};
 
 use crate::caller::Caller;
 use crate::clock::Clock;
@@ -29,7 +31,7 @@ pub struct Place {
     pub state_dir: Option<PathBuf>,
     /// Private folders of the person for what a project's own folder cannot hold, the
     /// best first. They need not exist.
-    pub runtime: Vec<PathBuf>,
+    pub runtime: RuntimeFolders,
 }
 
 /// The caller's session, as far as the environment reveals it.

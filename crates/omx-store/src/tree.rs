@@ -11,13 +11,14 @@ use rustix::fs::{CWD, Mode, OFlags, openat};
 use crate::dir::{open, open_or_make};
 use crate::error::StoreError;
 use crate::project::Project;
+use crate::runtime_folders::RuntimeFolders;
 
 /// Access to a project's documents. Opens and creates nothing before it is needed.
 #[derive(Clone, Debug)]
 pub struct Store {
     project: Project,
     /// Folders of the person outside the project, for what the project cannot hold.
-    runtime: Vec<PathBuf>,
+    runtime: RuntimeFolders,
 }
 
 /// The `state` folder, open.
@@ -41,17 +42,17 @@ impl StateDir {
 impl Store {
     /// The store of a project.
     pub fn new(project: Project) -> Self {
-        Self { project, runtime: Vec::new() }
+        Self { project, runtime: RuntimeFolders::default() }
     }
 
     /// The same store, with private folders of the person in which to remember a cancel
     /// that the project's own folder cannot hold.
-    pub fn with_runtime_folders(self, runtime: Vec<PathBuf>) -> Self {
+    pub fn with_runtime_folders(self, runtime: RuntimeFolders) -> Self {
         Self { runtime, ..self }
     }
 
     pub(crate) fn runtime_folders(&self) -> &[PathBuf] {
-        &self.runtime
+        self.runtime.paths()
     }
 
     /// The project's root.

@@ -16,8 +16,8 @@ use omx_ops::config::ConfigSources;
 use omx_ops::{Ambient, Clock, Context, Place, SystemClock, UncancelledCaller};
 use omx_process::SearchPath;
 use omx_process::guard::AncestorGuard;
-use omx_store::Store;
 use omx_store::identity::record_folder;
+use omx_store::{RuntimeFolders, Store};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
 
@@ -108,7 +108,7 @@ pub fn context(
             home,
             root: global.root.clone().or(root),
             state_dir,
-            runtime: runtime_folders(dialect),
+            runtime: RuntimeFolders::new(runtime_folders, dialect),
         },
         clock: &SystemClock,
         dialect,
@@ -157,7 +157,11 @@ pub fn hook(payload: &HookPayload<'_>, by_name: Dialect) -> Option<HookEnv> {
     context.lock_deadline = HOOK_LOCK_DEADLINE;
     context.reader = MessageReader::Program;
     let files = HookFiles {
-        records: records_folder(dialect),
+        // Other events pay nothing for it.
+        records: match &payload.event {
+            HookEvent::SessionStart(_) | HookEvent::SessionEnd => records_folder(dialect),
+            _ => None,
+        },
         environment_file: match &payload.event {
             HookEvent::SessionStart(_) => {
                 host_spec(payload.host).environment_file.and_then(variable).map(PathBuf::from)

@@ -82,7 +82,7 @@ impl HostTestProject {
                 home: Some(self.home()),
                 root: Some(self.project()),
                 state_dir: None,
-                runtime: Vec::new(),
+                runtime: omx_store::RuntimeFolders::default(),
             },
             clock: &FixedClock,
             dialect: Dialect::OMX,

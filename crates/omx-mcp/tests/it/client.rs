@@ -42,7 +42,7 @@ impl McpTestProject {
                 home: None,
                 root: Some(self.root()),
                 state_dir: None,
-                runtime: Vec::new(),
+                runtime: omx_store::RuntimeFolders::default(),
             },
             clock: &FixedClock,
             dialect: Dialect::OMX,

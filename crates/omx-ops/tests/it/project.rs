@@ -77,7 +77,7 @@ impl OpsTestProject {
                 home: None,
                 root: Some(self.folder.path().to_owned()),
                 state_dir: None,
-                runtime: Vec::new(),
+                runtime: omx_store::RuntimeFolders::default(),
             },
             clock: &StoppedClock,
             dialect: Dialect::OMX,

@@ -104,7 +104,7 @@ impl FuzzProject {
                 home: Some(self.folder.path().join("home")),
                 root: Some(self.root()),
                 state_dir: None,
-                runtime: Vec::new(),
+                runtime: omx_store::RuntimeFolders::default(),
             },
             clock: &FuzzClock,
             dialect: Dialect::OMX,
