@@ -17,7 +17,9 @@ use omx_kernel::message::MessageReader;
 use omx_kernel::{AgentKind, CallingAgent, ChildContext, Dialect, Refusal, RefusalCode, RunId};
 use omx_mcp::{McpServer, ToolGroup, serve};
 use omx_ops::{Ambient, Context, Place, RunLauncher, SystemClock, UncancelledCaller};
+use omx_process::with_ancestors;
 use omx_store::Store;
+use rustix::net::sockopt::socket_peercred;
 
 use crate::launcher::ProcessLauncher;
 
@@ -60,7 +62,7 @@ pub fn listen(path: &Path, context: &Context<'_>, agents: &AgentEnv) -> Result<(
         let open = Arc::new(());
         for stream in listener.incoming() {
             let Ok(stream) = stream else { continue };
-            if Arc::strong_count(&open) > MAX_CONNECTIONS {
+            if Arc::strong_count(&open) > MAX_CONNECTIONS || !is_of_this_process(&stream) {
                 continue;
             }
             let (server, open) = (Arc::clone(&server), Arc::clone(&open));
@@ -76,6 +78,15 @@ pub fn listen(path: &Path, context: &Context<'_>, agents: &AgentEnv) -> Result<(
         .spawn(accept)
         .map_err(|error| failed(&error))?;
     Ok(())
+}
+
+/// Whether this process started, by whatever detour, the one at the other end. The file's
+/// mode keeps out other users only, and agents of other runs are the same user.
+fn is_of_this_process(stream: &UnixStream) -> bool {
+    let own = std::process::id();
+    socket_peercred(stream).is_ok_and(|peer| {
+        with_ancestors(peer.pid.as_raw_pid().unsigned_abs()).any(|process| process.id.pid == own)
+    })
 }
 
 /// Operations that an agent calls through the relay: this process works for the person,

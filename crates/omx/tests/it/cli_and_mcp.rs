@@ -209,8 +209,11 @@ fn cli_and_mcp_report_busy_when_the_lock_is_not_acquired_in_time() {
     let project = project();
     project.put(json!({"mode": "ralph", "active": true}));
     let documents = || {
+        let is_mark = |path: &std::path::Path| {
+            path.ends_with(".activity") || path.extension() == Some("cancel".as_ref())
+        };
         let files = project.bytes(".").into_iter();
-        files.filter(|(path, _)| path.extension() != Some("cancel".as_ref())).collect::<Vec<_>>()
+        files.filter(|(path, _)| !is_mark(path)).collect::<Vec<_>>()
     };
     let before = documents();
     let lock = File::options().write(true).open(project.state(".lock")).unwrap();

@@ -84,9 +84,12 @@ fn trust_3_6_a_resume_ends_what_an_earlier_attempt_left_running() {
     let repository = Repository::playing(&scenario.replace(first, work));
     let folder = repository.project.folder();
     // Only the first attempt goes on forever.
+    // Its loop is in a session of its own, so it outlives the agent.
     let script = "out=$(cd \"$(dirname \"$0\")\" && pwd)\nmkdir \"$out/begun\" || exit 0\n\
-                  trap '' INT TERM HUP\nwhile :; do date > \"$out/beat\"; sleep 0.05; done\n";
+                  setsid sh -c 'trap \"\" INT TERM HUP; while :; do date > \"$0/beat\"; \
+                  sleep 0.05; done' \"$out\" &\nwait\n";
     fs::write(folder.join("work.sh"), script).unwrap();
+    // A confined agent could not write beside its workspace.
     let mut running =
         repository.start("autopilot", &["--config", "sandbox=off", "greet people by name"]);
     await_condition("the agent works", DEADLINE, || folder.join("beat").exists());
@@ -103,7 +106,7 @@ fn trust_3_6_a_resume_ends_what_an_earlier_attempt_left_running() {
     guards().for_each(|(pid, _)| kill(*pid, Signal::KILL));
     let beat = || fs::metadata(folder.join("beat")).unwrap().modified().unwrap();
     let before = beat();
-    await_condition("the agent goes on", DEADLINE, || beat() > before);
+    await_condition("its loop goes on", DEADLINE, || beat() > before);
     let outcome = repository.resume(&[]);
     let left = repository.processes();
     assert!(left.keys().all(|pid| !processes.contains_key(pid)), "{left:?}\n{outcome:?}");

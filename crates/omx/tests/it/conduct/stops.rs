@@ -7,7 +7,7 @@ use rustix::process::Signal;
 use super::kit::Repository;
 
 /// A run whose builder takes a minute in a command.
-fn slow() -> Repository {
+pub(super) fn slow() -> Repository {
     let scenario = include_str!("../../../../../assets/demo/scenario.toml");
     let old = "{ run = { command = \"sh greet.sh Ada\" } }";
     let new =
@@ -17,7 +17,7 @@ fn slow() -> Repository {
 }
 
 /// Waits until the command runs.
-fn started(repository: &Repository) {
+pub(super) fn started(repository: &Repository) {
     let worktree = repository.project.root().join(".omx/worktrees/run").join(repository.id());
     omx_testkit::await_condition("the command runs", super::kit::DEADLINE, || {
         worktree.join("started").exists()
