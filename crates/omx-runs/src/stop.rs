@@ -1,11 +1,12 @@
 //! Ends the process that drives a run, and whatever still works for the run.
 
+use std::path::Path;
 use std::time::{Duration, Instant};
 
 use omx_kernel::{ChildContext, Dialect, Refusal, RunId};
 use omx_process::{ProcessInfo, Signal, end_marked, find_marked};
 use omx_store::Store;
-use omx_store::runs::{Liveness, LockHolder, RunFolder};
+use omx_store::runs::{Liveness, LockHolder, RegisteredRun, RunFolder};
 
 /// The poll interval while a run ends.
 const POLL: Duration = Duration::from_millis(20);
@@ -61,19 +62,46 @@ pub fn terminate(store: &Store, id: &RunId, deadline: Instant) -> Result<RunTerm
         Driver::Nobody => RunTermination::NotRunning,
         Driver::Other(holder) => end_driver(&folder, holder.as_ref(), deadline)?,
     };
+    Ok(end_marked_after(driven, mark_of(store.root(), id)))
+}
+
+/// Terminates a run whose folder cannot be opened, by what the registry says about it.
+pub fn terminate_unreachable(run: &RegisteredRun, deadline: Instant) -> RunTermination {
+    let holder = run.holder.as_ref().filter(|holder| **holder != LockHolder::this_process());
+    let has_exited_by = |holder: &LockHolder, deadline: Instant| {
+        while holder.is_running() && Instant::now() < deadline {
+            std::thread::sleep(POLL);
+        }
+        !holder.is_running()
+    };
+    let driven = match holder.filter(|holder| holder.signal(Signal::TERM)) {
+        None => RunTermination::NotRunning,
+        Some(holder) if has_exited_by(holder, deadline) => RunTermination::Exited,
+        Some(holder) => {
+            holder.signal(Signal::KILL);
+            match has_exited_by(holder, Instant::now() + AFTER_KILL) {
+                true => RunTermination::Killed,
+                false => RunTermination::StillRunning,
+            }
+        }
+    };
+    end_marked_after(driven, mark_of(&run.root, &run.run))
+}
+
+/// Ends whatever still works for a run whose driver ended like this.
+fn end_marked_after(driven: RunTermination, is_mark: impl Fn(&[u8]) -> bool) -> RunTermination {
     // A process that exited by itself has ended its agents. Guards of a killed one are
     // at work now.
     let grace = if driven == RunTermination::Killed { GUARD_GRACE } else { Duration::ZERO };
-    let is_mark = mark_of(store, id);
     if find_marked(&is_mark).is_empty() {
-        return Ok(driven);
+        return driven;
     }
     let left = end_marked(&is_mark, grace, GIVE_UP);
-    Ok(match driven {
+    match driven {
         _ if !left.is_empty() => RunTermination::StillRunning,
         RunTermination::NotRunning => RunTermination::Killed,
         driven => driven,
-    })
+    }
 }
 
 fn end_driver(
@@ -101,12 +129,12 @@ fn end_driver(
 /// checks that outlived their process and their guard. Returns what cannot be ended.
 pub fn end_leftovers(store: &Store, id: &RunId) -> Vec<ProcessInfo> {
     // The guards of a process that was killed a moment ago are at work.
-    end_marked(mark_of(store, id), GUARD_GRACE, GIVE_UP)
+    end_marked(mark_of(store.root(), id), GUARD_GRACE, GIVE_UP)
 }
 
 /// Recognizes the entry of an environment that says that its process works for a run.
-fn mark_of(store: &Store, id: &RunId) -> impl Fn(&[u8]) -> bool {
-    let (id, root) = (id.clone(), store.root().to_owned());
+fn mark_of(root: &Path, id: &RunId) -> impl Fn(&[u8]) -> bool {
+    let (id, root) = (id.clone(), root.to_owned());
     let prefixes = Dialect::ALL.map(|dialect| format!("{}=", dialect.context_variable()));
     move |entry: &[u8]| {
         let prefix = prefixes.iter().find(|prefix| entry.starts_with(prefix.as_bytes()));

@@ -36,7 +36,7 @@ pub fn cancel(context: &Context<'_>, request: &CancelRequest) -> Result<CancelRe
     match request.breadth {
         CancelBreadth::Force => {
             cancel_everywhere(context, &store, &mut report);
-            end_runs(&store, request, None, &mut report);
+            end_runs(context, &store, request, None, &mut report);
             clear_everything(context, &store, &mut report);
         }
         CancelBreadth::EverySession => {
@@ -53,7 +53,7 @@ pub fn cancel(context: &Context<'_>, request: &CancelRequest) -> Result<CancelRe
                 }
             };
             cancel_scopes(context, &store, &scopes, CancelTarget::Everything, &mut report)?;
-            end_runs(&store, request, None, &mut report);
+            end_runs(context, &store, request, None, &mut report);
             if report.is_empty() {
                 let checked = Checked::Everywhere;
                 let lines = nothing_lines(context, &store, checked, CancelTarget::Everything);
@@ -115,7 +115,7 @@ fn cancel_one(
         scope => (scope, Chosen::ByCaller),
     };
     cancel_scopes(context, store, std::slice::from_ref(&scope), target, report)?;
-    end_runs(store, request, Some((&scope, target)), report);
+    end_runs(context, store, request, Some((&scope, target)), report);
     if let Some(failure) = report.only_failure() {
         return Err(failure);
     }

@@ -10,9 +10,11 @@ use omx_runs::RunSpec;
 use omx_runs::overview::overview;
 use omx_runs::stop::{self, RunTermination};
 use omx_store::Store;
+use omx_store::runs::{RegisteredRun, RunRegistry};
 
 use super::report::{CancelReport, UnrecordedCancel};
 use super::request::{CancelBreadth, CancelRequest, RunProcesses};
+use crate::context::Context;
 
 /// How long the processes of all runs together have to exit before they are killed.
 const PATIENCE: Duration = Duration::from_secs(7);
@@ -21,6 +23,7 @@ const PATIENCE: Duration = Duration::from_secs(7);
 /// request means: those of one scope, or all. A process never terminates itself: a run
 /// that cancels its own leftovers is about to exit anyway.
 pub(super) fn end_runs(
+    context: &Context<'_>,
     store: &Store,
     request: &CancelRequest,
     one: Option<(&Scope, CancelTarget)>,
@@ -43,6 +46,15 @@ pub(super) fn end_runs(
         stop::request_exit(store, id);
     }
     let deadline = Instant::now() + PATIENCE;
+    for (run, refusal) in unreachable_runs(context, store, one) {
+        let scope = Scope::Session(run.run.session());
+        if !report.unrecorded.iter().any(|unrecorded| unrecorded.scope == scope) {
+            let mark = store.mark_cancelled(&scope).ok();
+            report.unrecorded.push(UnrecordedCancel { scope, refusal, mark });
+        }
+        let termination = stop::terminate_unreachable(&run, deadline);
+        report.runs.push((run.run, termination));
+    }
     for id in runs {
         match stop::terminate(store, &id, deadline) {
             Ok(RunTermination::NotRunning) => {}
@@ -81,6 +93,36 @@ fn cancelled_runs(
         }
     }
     runs
+}
+
+/// The live runs that a cancel means and whose folders cannot be opened, with the reason.
+/// Only the registry still says who drives them.
+fn unreachable_runs(
+    context: &Context<'_>,
+    store: &Store,
+    one: Option<(&Scope, CancelTarget)>,
+) -> Vec<(RegisteredRun, Refusal)> {
+    let failure = match one {
+        None => store.runs().err(),
+        Some((Scope::Compatibility, _)) => store.read().err(),
+        Some((scope, _)) => run_of(scope).and_then(|id| store.run(&id).err()),
+    };
+    let registry = context.runs.registry_folder(context.dialect).map(RunRegistry::new);
+    let (Some(failure), Some(registry)) = (failure, registry) else { return Vec::new() };
+    let refusal = Refusal::from(failure);
+    let is_meant = |run: &RegisteredRun| match one {
+        None => true,
+        Some((scope, target)) => {
+            let is_mode = match target {
+                CancelTarget::Everything => true,
+                CancelTarget::Mode(mode) => run.mode.raw() == mode.name(),
+            };
+            is_mode && run_of(scope).is_none_or(|id| id == run.run)
+        }
+    };
+    let runs = registry.unreadable().unwrap_or_default().into_iter();
+    let runs = runs.filter(|run| run.tree == store.tree() && is_meant(run));
+    runs.map(|run| (run, refusal.clone())).collect()
 }
 
 /// Makes sure that a live run learns of its cancel: from its own document, or else from

@@ -279,6 +279,7 @@ pub fn register_run(
         task: spec.task.clone(),
         pid: std::process::id(),
         started: context.now(),
+        holder: Some(LockHolder::this_process()),
     };
     // A missing registry entry is no reason not to start the run.
     let error = RunRegistry::new(folder).add(held, &entry).err()?;

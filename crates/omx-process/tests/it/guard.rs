@@ -124,7 +124,7 @@ fn a_marked_tree_is_found_without_its_guard() {
     until_ready(&process, &events);
     assert!(stage.process("guard-pid").signal(Signal::KILL));
     assert!(!until_guard_gone(&events).contains(&GuardReport::Gone));
-    assert_eq!(process.kill_leftovers(Some(("MARK", "m")), LONG), 0);
+    assert_eq!(process.kill_leftovers(Some(("MARK", stage.mark())), LONG), 0);
     process.reap();
     assert_eq!(stage.processes(), []);
 }

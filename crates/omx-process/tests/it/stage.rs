@@ -54,6 +54,12 @@ impl ProcessFixture {
         self.folder.path().join(name)
     }
 
+    /// Marks the processes of this fixture. Tests that share a mark would end each
+    /// other's processes.
+    pub fn mark(&self) -> &str {
+        self.folder.path().to_str().unwrap()
+    }
+
     pub fn guard(&self) -> PathBuf {
         self.path("guard")
     }
@@ -64,7 +70,10 @@ impl ProcessFixture {
         Launch {
             program: "/bin/sh".into(),
             args: vec!["-c".into(), script.into()],
-            environment: BTreeMap::from([("PATH".into(), path), ("MARK".into(), "m".into())]),
+            environment: BTreeMap::from([
+                ("PATH".into(), path),
+                ("MARK".into(), self.mark().into()),
+            ]),
             folder: self.folder.path().to_owned(),
             confinement: Confinement::Unconfined,
         }

@@ -15,6 +15,7 @@ use rustix::io::Errno;
 use serde::{Deserialize, Serialize};
 
 use super::folder::{HeldRun, RunFolder};
+use super::holder::LockHolder;
 use super::lock::{LockState, SharedRunLock};
 use crate::ContentHash;
 use crate::any_path;
@@ -47,6 +48,10 @@ pub struct RegisteredRun {
     pub pid: u32,
     /// When the process started to drive it.
     pub started: Timestamp,
+    /// The same process, told apart from a later one with its pid. Entries of earlier
+    /// versions have none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub holder: Option<LockHolder>,
 }
 
 /// The record of a run that is the person's.

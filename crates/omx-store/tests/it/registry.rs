@@ -19,6 +19,7 @@ fn entry(stage: &StoreFixture, held: &HeldRun, started: i64) -> RegisteredRun {
         task: "make it work".into(),
         pid: std::process::id(),
         started: at(started),
+        holder: None,
     }
 }
 

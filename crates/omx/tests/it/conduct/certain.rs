@@ -51,6 +51,9 @@ const LINKED_STATE: Damage = Damage {
     strike: "mv .omx/state .omx/aside; ln -s aside .omx/state",
     undo: "rm .omx/state; mv .omx/aside .omx/state",
 };
+/// An agent can get there by changing a mode.
+const UNREACHABLE: Damage =
+    Damage { strike: "mv .omx aside; ln -s aside .omx", undo: "rm .omx; mv aside .omx" };
 const NO_HOME: Damage = Damage { strike: "rm -rf \"$HOME\"", undo: "mkdir \"$HOME\"" };
 
 /// How the cancel is requested. Its answer goes to `$out/answer`, its exit code to
@@ -267,6 +270,21 @@ fn trust_4_1_cancel_with_links_in_place_of_documents_ends_the_run() {
 #[test]
 fn trust_4_1_cancel_with_a_link_in_place_of_the_state_folder_ends_the_run() {
     cancelled_under(&LINKED_STATE, CANCEL_ONLY).assert_unrecorded("unsafe_path");
+}
+
+#[test]
+fn trust_4_1_cancel_with_a_folder_that_cannot_be_opened_ends_the_run() {
+    cancelled_under(&UNREACHABLE, CANCEL).assert_unrecorded("unsafe_path");
+}
+
+#[test]
+fn trust_4_1_cancel_without_an_id_with_a_folder_that_cannot_be_opened_ends_the_run() {
+    cancelled_under(&UNREACHABLE, CANCEL_ONLY).assert_stopped();
+}
+
+#[test]
+fn trust_4_1_cancel_force_with_a_folder_that_cannot_be_opened_ends_the_run() {
+    cancelled_under(&UNREACHABLE, FORCE).assert_stopped();
 }
 
 /// The home holds nothing that a cancel needs.
