@@ -2,6 +2,11 @@
 //! secrets, or that a tool can make again. They stay where they are, and the run reports
 //! them.
 
+use crate::dialect::Dialect;
+
+/// Parts of omx's folder that only omx writes. Plans and settings are the project's.
+const PRIVATE: &[&str] = &["runs/", "state/", "worktrees/", "log/"];
+
 /// The largest new file that is committed, in bytes.
 pub const LARGEST_FILE: u64 = 5_000_000;
 
@@ -40,6 +45,9 @@ pub enum LeftOutReason {
     Large(u64),
     /// A tool made it and can make it again.
     BuildOutput,
+    /// It is in a folder of omx, where only omx writes: a run in there would look like
+    /// the person's own.
+    OfOmx,
 }
 
 /// A new file.
@@ -66,7 +74,9 @@ pub fn left_out(files: &[NewFile<'_>]) -> Vec<Option<LeftOutReason>> {
     files
         .iter()
         .map(|file| {
-            if is_build_output(file.path) || is_marked(file.path) {
+            if is_of_omx(file.path) {
+                Some(LeftOutReason::OfOmx)
+            } else if is_build_output(file.path) || is_marked(file.path) {
                 Some(LeftOutReason::BuildOutput)
             } else if is_secret(file.path) {
                 Some(LeftOutReason::Secret)
@@ -75,6 +85,13 @@ pub fn left_out(files: &[NewFile<'_>]) -> Vec<Option<LeftOutReason>> {
             }
         })
         .collect()
+}
+
+fn is_of_omx(path: &str) -> bool {
+    Dialect::ALL.iter().any(|dialect| {
+        let rest = path.strip_prefix(dialect.dir_name).and_then(|rest| rest.strip_prefix('/'));
+        rest.is_some_and(|rest| PRIVATE.iter().any(|folder| rest.starts_with(folder)))
+    })
 }
 
 fn is_build_output(path: &str) -> bool {
@@ -109,6 +126,7 @@ pub fn describe_left_out(files: &[(String, LeftOutReason)]) -> Option<String> {
                 }
                 built += 1;
             }
+            LeftOutReason::OfOmx => words.push(format!("{path:?} (only omx writes there)")),
             LeftOutReason::Secret => words.push(format!("{path:?} (may hold secrets)")),
             LeftOutReason::Large(size) => {
                 words.push(format!("{path:?} ({} MB)", size.div_ceil(1_000_000)));
@@ -136,8 +154,10 @@ mod tests {
 
     #[test]
     fn trust_3_7_secrets_large_files_and_build_outputs_are_left_out() {
-        use LeftOutReason::{BuildOutput, Large, Secret};
+        use LeftOutReason::{BuildOutput, Large, OfOmx, Secret};
         for (path, reason) in [
+            (".omx/runs/01a1e45f-7f1e-72e8-9d61-bc9b4b19b908/run.json", OfOmx),
+            (".omc/state/sessions/s/ralph-state.json", OfOmx),
             (".env", Secret),
             ("a/.env.local", Secret),
             (".env.production", Secret),
@@ -156,6 +176,9 @@ mod tests {
     fn everything_else_is_committed() {
         for path in [
             "src/main.rs",
+            ".omx/plans/prd-login.md",
+            ".omx/config.toml",
+            "a/.omx/runs/x",
             ".env.example",
             "config/.env.sample",
             "environment.md",

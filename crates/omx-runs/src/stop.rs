@@ -4,9 +4,10 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use omx_kernel::{ChildContext, Dialect, Refusal, RunId};
-use omx_process::{ProcessInfo, Signal, end_marked, find_marked};
+use omx_process::guard::LiveGuard;
+use omx_process::{ProcessId, ProcessInfo, Signal, end_marked, find_marked};
 use omx_store::Store;
-use omx_store::runs::{Liveness, LockHolder, RegisteredRun, RunFolder};
+use omx_store::runs::{Liveness, LockHolder, RunFolder, RunRegistry};
 
 /// The poll interval while a run ends.
 const POLL: Duration = Duration::from_millis(20);
@@ -65,27 +66,59 @@ pub fn terminate(store: &Store, id: &RunId, deadline: Instant) -> Result<RunTerm
     Ok(end_marked_after(driven, mark_of(store.root(), id)))
 }
 
-/// Terminates a run whose folder cannot be opened, by what the registry says about it.
-pub fn terminate_unreachable(run: &RegisteredRun, deadline: Instant) -> RunTermination {
-    let holder = run.holder.as_ref().filter(|holder| **holder != LockHolder::this_process());
-    let has_exited_by = |holder: &LockHolder, deadline: Instant| {
-        while holder.is_running() && Instant::now() < deadline {
+/// A live run that was found without its folder: by the registry or by its guards.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DrivenRun {
+    /// The id of the run.
+    pub id: RunId,
+    /// The mode's name, if known.
+    pub mode: Option<String>,
+    /// The process that drives it.
+    pub driver: ProcessId,
+}
+
+/// Finds the live runs of a project without reading its files. An agent can change their
+/// modes, and then the run's own lock says nothing.
+pub fn find_driven(store: &Store, registry: Option<&RunRegistry>) -> Vec<DrivenRun> {
+    let registered = registry.and_then(|registry| registry.unreadable().ok()).unwrap_or_default();
+    let registered = registered.into_iter().filter(|run| run.tree == store.tree());
+    let registered = registered.filter_map(|run| {
+        let driver = run.holder.as_ref()?.in_this_boot().filter(|driver| driver.is_running())?;
+        Some(DrivenRun { id: run.run, mode: Some(run.mode.raw().to_owned()), driver })
+    });
+    let guarded = LiveGuard::find_all().into_iter().filter_map(|guard| {
+        let context: ChildContext = serde_json::from_str(guard.context.to_str()?).ok()?;
+        let id = context.run.filter(|_| context.root == store.root())?;
+        Some(DrivenRun { id, mode: None, driver: guard.parent })
+    });
+    let mut found: Vec<DrivenRun> = Vec::new();
+    for run in registered.chain(guarded) {
+        let is_other = run.driver.pid != std::process::id();
+        if is_other && !found.iter().any(|known| known.id == run.id) {
+            found.push(run);
+        }
+    }
+    found
+}
+
+/// Terminates a run by the process that drives it, and everything that works for the run.
+pub fn terminate_driven(store: &Store, run: &DrivenRun, deadline: Instant) -> RunTermination {
+    let has_exited_by = |deadline: Instant| {
+        while run.driver.is_running() && Instant::now() < deadline {
             std::thread::sleep(POLL);
         }
-        !holder.is_running()
+        !run.driver.is_running()
     };
-    let driven = match holder.filter(|holder| holder.signal(Signal::TERM)) {
-        None => RunTermination::NotRunning,
-        Some(holder) if has_exited_by(holder, deadline) => RunTermination::Exited,
-        Some(holder) => {
-            holder.signal(Signal::KILL);
-            match has_exited_by(holder, Instant::now() + AFTER_KILL) {
-                true => RunTermination::Killed,
-                false => RunTermination::StillRunning,
-            }
-        }
+    let driven = if !run.driver.signal(Signal::TERM) {
+        RunTermination::NotRunning
+    } else if has_exited_by(deadline) {
+        RunTermination::Exited
+    } else {
+        run.driver.signal(Signal::KILL);
+        let has_exited = has_exited_by(Instant::now() + AFTER_KILL);
+        if has_exited { RunTermination::Killed } else { RunTermination::StillRunning }
     };
-    end_marked_after(driven, mark_of(&run.root, &run.run))
+    end_marked_after(driven, mark_of(store.root(), &run.id))
 }
 
 /// Ends whatever still works for a run whose driver ended like this.

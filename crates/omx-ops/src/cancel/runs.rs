@@ -8,9 +8,9 @@ use omx_kernel::cancel::CancelTarget;
 use omx_kernel::{Mode, Refusal, RefusalCode, RunId, Scope};
 use omx_runs::RunSpec;
 use omx_runs::overview::overview;
-use omx_runs::stop::{self, RunTermination};
+use omx_runs::stop::{self, DrivenRun, RunTermination};
 use omx_store::Store;
-use omx_store::runs::{RegisteredRun, RunRegistry};
+use omx_store::runs::RunRegistry;
 
 use super::report::{CancelReport, UnrecordedCancel};
 use super::request::{CancelBreadth, CancelRequest, RunProcesses};
@@ -46,21 +46,15 @@ pub(super) fn end_runs(
         stop::request_exit(store, id);
     }
     let deadline = Instant::now() + PATIENCE;
-    for (run, refusal) in unreachable_runs(context, store, one) {
-        let scope = Scope::Session(run.run.session());
-        if !report.unrecorded.iter().any(|unrecorded| unrecorded.scope == scope) {
-            let mark = store.mark_cancelled(&scope).ok();
-            report.unrecorded.push(UnrecordedCancel { scope, refusal, mark });
-        }
-        let termination = stop::terminate_unreachable(&run, deadline);
-        report.runs.push((run.run, termination));
-    }
     for id in runs {
         match stop::terminate(store, &id, deadline) {
             Ok(RunTermination::NotRunning) => {}
             Ok(termination) => report.runs.push((id, termination)),
             Err(refusal) => report.fail(Scope::Session(id.session()), refusal),
         }
+    }
+    if one.is_none() || report.is_empty() || !report.unrecorded.is_empty() {
+        end_unreachable(context, store, one, report);
     }
     drop_completed(store, report);
 }
@@ -95,34 +89,42 @@ fn cancelled_runs(
     runs
 }
 
-/// The live runs that a cancel means and whose folders cannot be opened, with the reason.
-/// Only the registry still says who drives them.
-fn unreachable_runs(
+/// Ends the live runs that a cancel means and whose files do not say that they live.
+fn end_unreachable(
     context: &Context<'_>,
     store: &Store,
     one: Option<(&Scope, CancelTarget)>,
-) -> Vec<(RegisteredRun, Refusal)> {
-    let failure = match one {
-        None => store.runs().err(),
-        Some((Scope::Compatibility, _)) => store.read().err(),
-        Some((scope, _)) => run_of(scope).and_then(|id| store.run(&id).err()),
-    };
-    let registry = context.runs.registry_folder(context.dialect).map(RunRegistry::new);
-    let (Some(failure), Some(registry)) = (failure, registry) else { return Vec::new() };
-    let refusal = Refusal::from(failure);
-    let is_meant = |run: &RegisteredRun| match one {
-        None => true,
+    report: &mut CancelReport,
+) {
+    let is_meant = |run: &DrivenRun| match one {
+        None | Some((Scope::Compatibility, CancelTarget::Everything)) => true,
         Some((scope, target)) => {
             let is_mode = match target {
                 CancelTarget::Everything => true,
-                CancelTarget::Mode(mode) => run.mode.raw() == mode.name(),
+                CancelTarget::Mode(mode) => run.mode.as_deref() == Some(mode.name()),
             };
-            is_mode && run_of(scope).is_none_or(|id| id == run.run)
+            is_mode && run_of(scope).is_some_and(|id| id == run.id)
         }
     };
-    let runs = registry.unreadable().unwrap_or_default().into_iter();
-    let runs = runs.filter(|run| run.tree == store.tree() && is_meant(run));
-    runs.map(|run| (run, refusal.clone())).collect()
+    let registry = context.runs.registry_folder(context.dialect).map(RunRegistry::new);
+    let found = stop::find_driven(store, registry.as_ref());
+    let is_ended =
+        |run: &DrivenRun, report: &CancelReport| report.runs.iter().any(|(id, _)| *id == run.id);
+    let deadline = Instant::now() + PATIENCE;
+    for run in found.iter().filter(|run| is_meant(run)) {
+        if is_ended(run, report) {
+            continue;
+        }
+        let scope = Scope::Session(run.id.session());
+        if !report.unrecorded.iter().any(|unrecorded| unrecorded.scope == scope) {
+            let why = format!("the files of run {} cannot be read", run.id);
+            let refusal = Refusal::new(RefusalCode::Io, why);
+            let mark = store.mark_cancelled(&scope).ok();
+            report.unrecorded.push(UnrecordedCancel { scope, refusal, mark });
+        }
+        let termination = stop::terminate_driven(store, run, deadline);
+        report.runs.push((run.id.clone(), termination));
+    }
 }
 
 /// Makes sure that a live run learns of its cancel: from its own document, or else from

@@ -6,6 +6,7 @@ use std::os::unix::ffi::OsStringExt;
 use std::os::unix::process::parent_id;
 
 use crate::platform;
+use crate::process_info::{ProcessId, ProcessInfo};
 
 /// The name of a guard in the process table. An ancestor's name cannot be changed by
 /// what runs below it.
@@ -25,9 +26,36 @@ impl AncestorGuard {
     /// Finds the guard above this process.
     pub fn find() -> Option<Self> {
         let guard = platform::find_outermost_named(parent_id(), GUARD_NAME)?;
-        let line = platform::read_command_line(guard);
-        let mut words = line.split(|&byte| byte == 0).skip(2);
-        let context = (words.next() == Some(FOR_FLAG.as_bytes())).then(|| words.next()).flatten();
-        Some(Self { context: context.map(|text| OsString::from_vec(text.to_vec())) })
+        Some(Self { context: read_context(guard) })
     }
+}
+
+/// A guard and the process that started it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LiveGuard {
+    /// Whom its program works for, as its command line says. What an agent starts can
+    /// look like a guard and say anything here.
+    pub context: OsString,
+    /// The process that started it.
+    pub parent: ProcessId,
+}
+
+impl LiveGuard {
+    /// Finds the guards that say whom they work for, by the process table alone.
+    pub fn find_all() -> Vec<Self> {
+        let guards = ProcessInfo::read_all();
+        let guards = guards.into_iter().filter(|info| !info.is_dead && info.program == GUARD_NAME);
+        let live = |info: ProcessInfo| {
+            let parent = info.read_parent()?.id;
+            Some(Self { context: read_context(info.id.pid)?, parent })
+        };
+        guards.filter_map(live).collect()
+    }
+}
+
+fn read_context(guard: u32) -> Option<OsString> {
+    let line = platform::read_command_line(guard);
+    let mut words = line.split(|&byte| byte == 0).skip(2);
+    let context = (words.next() == Some(FOR_FLAG.as_bytes())).then(|| words.next()).flatten();
+    context.map(|text| OsString::from_vec(text.to_vec()))
 }

@@ -21,8 +21,9 @@ mod wire;
 
 pub(crate) use control::send_setup;
 pub use control::{GuardControl, take_control};
-pub use find::AncestorGuard;
 pub(crate) use find::FOR_FLAG;
+pub use find::{AncestorGuard, LiveGuard};
+pub use leftovers::adopt_unguarded;
 pub(crate) use leftovers::{LeftoverTraces, kill_leftovers};
 pub use run::{GuardOutcome, run};
 pub use tree::signal_descendants;

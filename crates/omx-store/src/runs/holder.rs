@@ -34,7 +34,8 @@ impl LockHolder {
         self.in_this_boot().is_some_and(|process| process.signal(signal))
     }
 
-    fn in_this_boot(&self) -> Option<ProcessId> {
+    /// The process, if it was started since the machine was.
+    pub fn in_this_boot(&self) -> Option<ProcessId> {
         let started = self.started.filter(|_| self.boot == read_boot_id())?;
         Some(ProcessId { pid: self.pid, started })
     }

@@ -185,7 +185,14 @@ fn expected(rehearsed: &RecordedScenario, index: usize) -> Expected {
     let makes_record = |call: &Syscall| call.paths().iter().any(|path| path.contains("/.activity"));
     let is_record = rehearsed.args[0] == "cancel"
         && (makes_record(call) || call.name == "fsync" && before.is_some_and(makes_record));
+    // What force cannot cancel it removes, under a lock that it takes later.
+    let takes_lock = |call: &Syscall| {
+        call.name == "openat" && call.paths().iter().any(|path| path.ends_with("/.lock"))
+    };
+    let is_removed_later = rehearsed.args.iter().any(|arg| arg == "--force")
+        && rehearsed.calls[index + 1..].iter().any(takes_lock);
     if is_log
+        || is_removed_later
         || is_record
         || flushes_log
         || notes_holder

@@ -11,6 +11,7 @@ use omx_kernel::approval::AllowLevel;
 use omx_kernel::{Refusal, RunId};
 use omx_ops::config;
 use omx_ops::{Context, RunStartReport, register_run};
+use omx_process::guard::adopt_unguarded;
 use omx_rehearsal::driver;
 use omx_runs::RunSpec;
 use omx_runs::progress::Progress;
@@ -52,6 +53,7 @@ pub fn drive(
     placement: RunPlacement,
     format: Format,
 ) -> Result<Exit, Refusal> {
+    adopt_unguarded();
     let id = opened.held.id().clone();
     let setup = sandbox::setup(context, &config::load_trusted(context, store)?);
     permit_run(context, &setup, &opened)?;

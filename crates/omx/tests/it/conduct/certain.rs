@@ -2,6 +2,7 @@
 //! and the run stays cancelled. Each test has its own mount namespace with a small disk.
 
 use std::fs;
+use std::os::unix::fs::PermissionsExt;
 use std::process::Stdio;
 use std::time::Duration;
 
@@ -51,9 +52,12 @@ const LINKED_STATE: Damage = Damage {
     strike: "mv .omx/state .omx/aside; ln -s aside .omx/state",
     undo: "rm .omx/state; mv .omx/aside .omx/state",
 };
-/// An agent can get there by changing a mode.
-const UNREACHABLE: Damage =
-    Damage { strike: "mv .omx aside; ln -s aside .omx", undo: "rm .omx; mv aside .omx" };
+/// What an agent can do to files outside its workspace: their modes are not held.
+const CLOSED: Damage = Damage { strike: "chmod 000 .omx", undo: "chmod 700 .omx" };
+const CLOSED_PARTS: Damage = Damage {
+    strike: "chmod 000 .omx/runs/*/lock .omx/state/sessions/* \"$HOME/.local/state\"",
+    undo: "chmod 700 .omx/runs/*/lock .omx/state/sessions/* \"$HOME/.local/state\"",
+};
 const NO_HOME: Damage = Damage { strike: "rm -rf \"$HOME\"", undo: "mkdir \"$HOME\"" };
 
 /// How the cancel is requested. Its answer goes to `$out/answer`, its exit code to
@@ -132,8 +136,17 @@ fn cancelled_under(damage: &Damage, cancel: &str) -> Cancelled {
         command.args(["--user", "--map-root-user"]);
     }
     command.args(["--mount", "sh", "-eu", "-c", &script, "sh"]);
-    command.arg(run.get_program()).args(run.get_args());
-    command.env("OMX", repository.project.binary());
+    // Without the right to ignore modes, which root has and the person has not.
+    let omx = folder.join("omx");
+    let without = "--bounding-set=-dac_override,-dac_read_search";
+    let script = format!(
+        "#!/bin/sh\nexec setpriv {without} '{}' \"$@\"\n",
+        repository.project.binary().display()
+    );
+    fs::write(&omx, script).unwrap();
+    fs::set_permissions(&omx, fs::Permissions::from_mode(0o755)).unwrap();
+    command.arg(&omx).args(run.get_args());
+    command.env("OMX", &omx);
     let runtime = folder.join("runtime");
     fs::create_dir(&runtime).unwrap();
     command.env("XDG_RUNTIME_DIR", &runtime);
@@ -191,9 +204,23 @@ impl Cancelled {
 
     #[track_caller]
     fn assert_stopped(&self) {
+        self.assert_ended(&[4, 137]);
+    }
+
+    /// The same for a run that cannot open its own files, which may end with an error.
+    #[track_caller]
+    fn assert_stopped_without_files(&self) {
+        self.assert_ended(&[1, 4, 137]);
+        assert_eq!(self.code, 1, "{}", self.answer);
+        let answer: Value = serde_json::from_str(&self.answer).unwrap();
+        assert_eq!(answer["runs"].as_array().map(Vec::len), Some(1), "{answer:#}");
+    }
+
+    #[track_caller]
+    fn assert_ended(&self, codes: &[i32]) {
         let log = || fs::read_to_string(self.repository.project.folder().join("run.log")).unwrap();
         assert!(self.took < GONE, "{:?}: {}", self.took, self.answer);
-        assert!([4, 137].contains(&self.run), "{}: {}\n{}", self.run, self.answer, log());
+        assert!(codes.contains(&self.run), "{}: {}\n{}", self.run, self.answer, log());
         assert_eq!(self.runs["runs"][0]["state"], "cancelled", "{}", self.runs);
         assert_eq!(self.stop, "{}\n", "a Stop is released");
     }
@@ -273,18 +300,28 @@ fn trust_4_1_cancel_with_a_link_in_place_of_the_state_folder_ends_the_run() {
 }
 
 #[test]
-fn trust_4_1_cancel_with_a_folder_that_cannot_be_opened_ends_the_run() {
-    cancelled_under(&UNREACHABLE, CANCEL).assert_unrecorded("unsafe_path");
+fn trust_4_1_cancel_with_a_closed_folder_ends_the_run() {
+    cancelled_under(&CLOSED, CANCEL).assert_stopped_without_files();
 }
 
 #[test]
-fn trust_4_1_cancel_without_an_id_with_a_folder_that_cannot_be_opened_ends_the_run() {
-    cancelled_under(&UNREACHABLE, CANCEL_ONLY).assert_stopped();
+fn trust_4_1_cancel_without_an_id_with_a_closed_folder_ends_the_run() {
+    cancelled_under(&CLOSED, CANCEL_ONLY).assert_stopped_without_files();
 }
 
 #[test]
-fn trust_4_1_cancel_force_with_a_folder_that_cannot_be_opened_ends_the_run() {
-    cancelled_under(&UNREACHABLE, FORCE).assert_stopped();
+fn trust_4_1_cancel_force_with_a_closed_folder_ends_the_run() {
+    cancelled_under(&CLOSED, FORCE).assert_stopped_without_files();
+}
+
+#[test]
+fn trust_4_1_cancel_with_closed_parts_ends_the_run() {
+    cancelled_under(&CLOSED_PARTS, CANCEL_ONLY).assert_stopped_without_files();
+}
+
+#[test]
+fn trust_4_1_cancel_force_with_closed_parts_ends_the_run() {
+    cancelled_under(&CLOSED_PARTS, FORCE).assert_stopped_without_files();
 }
 
 /// The home holds nothing that a cancel needs.

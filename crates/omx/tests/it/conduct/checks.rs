@@ -43,3 +43,22 @@ fn trust_4_3_a_check_whose_guard_is_killed_is_interrupted_and_runs_again() {
     assert_eq!(codes, [0], "{journal:#?}");
     repository.await_nobody();
 }
+
+/// Starts a process that has no trace of the check, and kills the guard of both.
+const HIDES: &str = "env -i PATH=\"$PATH\" setsid -f sh -c 'trap \"\" INT TERM HUP; \
+    while :; do date > ../beat; sleep 0.05; done' < /dev/null > /dev/null 2>&1; \
+    while ! test -e ../beat; do sleep 0.01; done; kill -9 $PPID; sleep 1000";
+
+#[test]
+fn trust_4_3_a_process_that_hides_and_kills_its_guard_is_ended() {
+    let scenario = "[[entry]]\nrequired = false\ndo = [{ say = \"nothing to do\" }]\n";
+    let mut repository = Repository::playing(scenario);
+    repository.check = HIDES.to_owned();
+    let outcome = repository.run("ultraqa", &["--config", "sandbox=off", "is it good"]);
+    assert_eq!(outcome.code, Some(1), "{outcome:?}");
+    let beat = repository.project.root().join(".omx/worktrees/run/beat");
+    let seen = || fs::metadata(&beat).unwrap().modified().unwrap();
+    let before = seen();
+    std::thread::sleep(std::time::Duration::from_millis(300));
+    assert_eq!(seen(), before, "the process goes on: {outcome:?}");
+}
