@@ -28,6 +28,7 @@ pub mod workspace;
 pub use checkout_watch::CheckoutWatch;
 pub use env::{GitEnvironment, ProjectEnv};
 pub use limits::{LimitChange, LimitRequestId};
+pub use orphans::find_orphans;
 pub use private_folders::{PrivateFolders, PrivatePlaces};
 pub use record::Record;
 pub use recorded_work::WorkDifference;

@@ -38,6 +38,16 @@ pub(crate) fn collect_orphans(
     Ok(())
 }
 
+/// Returns the runs that do not exist, but have a worktree or a branch. Outside git there
+/// are none.
+pub fn find_orphans(env: &ProjectEnv<'_>) -> Result<BTreeSet<RunId>, Refusal> {
+    let scratch = env.store.tree().join("runs");
+    match workspace::project_checkout(env, scratch) {
+        Ok(checkout) => orphans(env, &checkout),
+        Err(_) => Ok(BTreeSet::new()),
+    }
+}
+
 fn orphans(env: &ProjectEnv<'_>, checkout: &Checkout) -> Result<BTreeSet<RunId>, Refusal> {
     let mut found: BTreeSet<RunId> = env.store.run_worktrees()?.into_iter().collect();
     let prefix = format!("refs/heads/{}/", env.dialect.run_prefix);

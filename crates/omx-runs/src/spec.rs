@@ -112,7 +112,8 @@ pub struct RunSpec {
     pub mode: Mode,
     /// The task, in the person's words.
     pub task: ForeignText,
-    /// A short form of the task, for file names.
+    /// A short form of the task with the run's id, for file names. Runs of earlier versions
+    /// have no id there.
     pub slug: String,
     /// When the run started.
     pub started_at: String,

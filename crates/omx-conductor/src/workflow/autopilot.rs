@@ -50,7 +50,11 @@ impl Workflow<'_> {
         if changed_files.is_empty() {
             return self.block(AUTOPILOT, "no file was changed, so there is nothing to review");
         }
-        let handoff = json!({"changed_files": changed_files, "evidence": built.evidence});
+        let handoff = json!({
+            "changed_files": changed_files,
+            "evidence": built.evidence,
+            "claims": built.claims,
+        });
         self.write(
             AUTOPILOT,
             json!({"current_phase": "code-review", "handoff_artifacts": {"ralph": handoff}}),

@@ -16,14 +16,23 @@ pub(super) struct BuiltChange {
     pub(super) work: StepKey,
     pub(super) summary: String,
     pub(super) changed_files: Vec<String>,
+    /// What omx ran itself.
     pub(super) evidence: Vec<Value>,
+    /// What verifiers say they ran.
+    pub(super) claims: Vec<Value>,
 }
 
 /// The result of one round of checking and verifying.
 enum Inspection {
-    Passed(Vec<Value>),
+    Passed(Inspected),
     /// The step with the findings.
     Failed(StepKey),
+}
+
+/// What speaks for a change that passed. What an agent says it ran is a claim, not evidence.
+struct Inspected {
+    evidence: Vec<Value>,
+    claims: Vec<Value>,
 }
 
 impl Workflow<'_> {
@@ -44,12 +53,13 @@ impl Workflow<'_> {
             self.enter(RALPH, "verifying")?;
             let failure = match self.inspect(round, &built.work)? {
                 Inspection::Failed(failure) => failure,
-                Inspection::Passed(evidence) => {
+                Inspection::Passed(Inspected { evidence, claims }) => {
                     let name = format!("tidy{round}");
                     built = self.work(&name, "executor", StepPurpose::Tidy, Some(built))?;
                     match self.check_passes(&format!("recheck{round}"), RALPH)? {
                         Ok(recheck) => {
                             built.evidence = evidence.into_iter().chain(recheck).collect();
+                            built.claims = claims;
                             break;
                         }
                         Err(failure) => failure,
@@ -77,7 +87,12 @@ impl Workflow<'_> {
         // The journal records who verified the work, and their results.
         built.evidence.push(json!({"path": self.context.journal_path()}));
         let checklist = vec![json!({"item": self.spec.task, "done": true})];
-        let audit = json!({"passed": true, "checklist": checklist, "evidence": built.evidence});
+        let audit = json!({
+            "passed": true,
+            "checklist": checklist,
+            "evidence": built.evidence,
+            "claims": built.claims,
+        });
         self.write(RALPH, json!({"current_phase": "complete", "completion_audit": audit}))?;
         Ok(built)
     }
@@ -131,6 +146,7 @@ impl Workflow<'_> {
         purpose: StepPurpose,
         before: Option<BuiltChange>,
     ) -> Flow<BuiltChange> {
+        let is_tidying = purpose == StepPurpose::Tidy;
         let agent =
             AgentStep { role: role.to_owned(), model: None, purpose, wants: ResultKind::Work };
         let work = match self.agent(name, RALPH, agent)? {
@@ -141,25 +157,35 @@ impl Workflow<'_> {
             let reason = reason.to_owned();
             return self.block(RALPH, &reason);
         }
-        Ok(self.built(name, &work, before))
+        let summary = match (before.as_ref(), is_tidying) {
+            // Keep the summary of the step that built it, not of the one that tidied up.
+            (Some(before), true) => before.summary.clone(),
+            _ => work.summary.to_string(),
+        };
+        Ok(self.built(name, &work, summary, before))
     }
 
-    fn built(&self, name: &str, work: &WorkResult, before: Option<BuiltChange>) -> BuiltChange {
+    fn built(
+        &self,
+        name: &str,
+        work: &WorkResult,
+        summary: String,
+        before: Option<BuiltChange>,
+    ) -> BuiltChange {
         let mut changed_files: Vec<String> =
-            before.as_ref().map(|before| before.changed_files.clone()).unwrap_or_default();
+            before.map(|before| before.changed_files).unwrap_or_default();
         for file in &work.changed_files {
             if !changed_files.iter().any(|known| known == file.as_str()) {
                 changed_files.push(file.as_str().to_owned());
             }
         }
-        // Keep the summary of the step that built it, not of the one that tidied up.
-        let summary = before.map_or_else(|| work.summary.to_string(), |before| before.summary);
-        BuiltChange { work: self.key(name), summary, changed_files, evidence: Vec::new() }
+        let (evidence, claims) = (Vec::new(), Vec::new());
+        BuiltChange { work: self.key(name), summary, changed_files, evidence, claims }
     }
 
     /// Runs the check, then the verifiers that the run's verification level requires.
     fn inspect(&mut self, round: u64, work: &StepKey) -> Flow<Inspection> {
-        let mut evidence = match self.check_passes(&format!("check{round}"), RALPH)? {
+        let evidence = match self.check_passes(&format!("check{round}"), RALPH)? {
             Ok(evidence) => evidence,
             Err(failure) => return Ok(Inspection::Failed(failure)),
         };
@@ -168,6 +194,7 @@ impl Workflow<'_> {
             VerificationLevel::Light | VerificationLevel::Standard => &["verifier"],
             VerificationLevel::Thorough => &["verifier", "architect"],
         };
+        let mut claims = Vec::new();
         for role in roles {
             let name = format!("{role}{round}");
             let agent = AgentStep {
@@ -183,9 +210,9 @@ impl Workflow<'_> {
             if !verification.passed || !verification.findings.is_empty() {
                 return Ok(Inspection::Failed(self.key(&name)));
             }
-            evidence.extend(verification.checks.iter().filter_map(evidence_of_check));
+            claims.extend(verification.checks.iter().filter_map(|check| claim(role, check)));
         }
-        Ok(Inspection::Passed(evidence))
+        Ok(Inspection::Passed(Inspected { evidence, claims }))
     }
 
     /// Returns the check's evidence, or the step that failed. A project without a
@@ -219,14 +246,10 @@ fn titles(result: &Value) -> Vec<String> {
     titles
 }
 
-/// The evidence for a check that a verifier ran.
-fn evidence_of_check(check: &VerificationCheck) -> Option<Value> {
-    let passed = check.exit_code == Some(0);
-    check
-        .command
-        .as_deref()
-        .filter(|_| passed)
-        .map(|command| json!({"command": command, "exit_code": 0}))
+/// What a verifier says it ran. Nobody saw it run.
+fn claim(role: &str, check: &VerificationCheck) -> Option<Value> {
+    let command = check.command.as_deref()?;
+    Some(json!({"command": command, "exit_code": check.exit_code, "claimed_by": role}))
 }
 
 fn evidence(check: &CheckResult) -> Value {

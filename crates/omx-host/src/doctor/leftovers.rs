@@ -1,6 +1,6 @@
 //! Checks what finished runs left behind: active documents, processes and worktrees.
 
-use omx_kernel::{Mode, RunId, Scope, SessionId};
+use omx_kernel::{Mode, Scope, SessionId};
 use omx_store::runs::Liveness;
 
 use super::env::DoctorEnv;
@@ -19,25 +19,30 @@ pub(super) fn check(env: &DoctorEnv<'_>) -> Vec<DoctorFinding> {
         let fix = format!("end it: kill {}", orphan.pid);
         findings.push(DoctorFinding::failure(AREA, "orphan", what, fix).at(&orphan.folder));
     }
-    findings.extend(lost_worktrees(env));
+    findings.extend(lost_runs(env));
     if findings.is_empty() {
         findings.push(DoctorFinding::fine(AREA, "leftovers", "no run left anything behind"));
     }
     findings
 }
 
-/// Worktrees of runs that do not exist: their start was killed.
-fn lost_worktrees(env: &DoctorEnv<'_>) -> Vec<DoctorFinding> {
-    let ids = env.store.run_worktrees().unwrap_or_default();
-    let is_lost = |id: &RunId| matches!(env.store.run(id), Ok(None));
-    let lost = ids.into_iter().filter(is_lost);
-    lost.map(|id| {
-        let what = format!("the worktree of run {id} is left, but the run does not exist");
-        let fix = "omx runs gc removes it if nothing in it is lost".to_owned();
-        let finding = DoctorFinding::failure(AREA, "lost_worktree", what, fix);
-        finding.at(&env.store.run_worktree(&id))
-    })
-    .collect()
+/// Worktrees and branches of runs that do not exist: their start was killed.
+fn lost_runs(env: &DoctorEnv<'_>) -> Vec<DoctorFinding> {
+    let lost = omx_ops::lost_runs(env.context, env.store).unwrap_or_default();
+    lost.into_iter()
+        .map(|id| {
+            let worktree = env.store.run_worktree(&id);
+            let program = env.program();
+            let fix = format!("{program} runs gc removes it if nothing in it is lost");
+            if worktree.is_dir() {
+                let what = format!("the worktree of run {id} is left, but the run does not exist");
+                DoctorFinding::failure(AREA, "lost_worktree", what, fix).at(&worktree)
+            } else {
+                let what = format!("the branch of run {id} is left, but the run does not exist");
+                DoctorFinding::failure(AREA, "lost_branch", what, fix).at(env.store.root())
+            }
+        })
+        .collect()
 }
 
 /// Runs without a process whose documents are still active.

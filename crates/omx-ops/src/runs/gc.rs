@@ -1,8 +1,10 @@
 //! Removes the leftovers of old runs, on request and once a day.
 
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 
 use omx_kernel::{GuardedAct, Refusal, RefusalCode, Value};
+use omx_runs::find_orphans;
 use omx_runs::retention::{RetentionReport, collect_garbage};
 use omx_store::Store;
 use serde_json::json;
@@ -37,6 +39,15 @@ impl GcReport {
             "unreadable": unreadable.collect::<Vec<_>>(),
         }))
     }
+}
+
+/// Returns the runs of which only a worktree or a branch is left: their start was killed.
+pub fn lost_runs(
+    context: &Context<'_>,
+    store: &Store,
+) -> Result<BTreeSet<omx_kernel::RunId>, Refusal> {
+    let environment = context.git_environment(store);
+    find_orphans(&context.project_env(store, &environment))
 }
 
 /// Removes merged worktrees and runs that ended long ago.

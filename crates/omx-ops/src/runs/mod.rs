@@ -26,7 +26,7 @@ pub use attach::run_attach;
 pub use budget::{parse_span, parse_usd};
 pub use discard::{RunDiscardReport, RunDiscardRequest, run_discard};
 pub use find::{find_resumable, find_run};
-pub use gc::{GcReport, run_gc};
+pub use gc::{GcReport, lost_runs, run_gc};
 pub use goal::CheckGoal;
 pub use integrate::{FailedCheckPolicy, RunIntegrateReport, RunIntegrateRequest, run_integrate};
 pub use launcher::{NoLauncher, RunLauncher};

@@ -151,7 +151,7 @@ pub fn open_run(context: &Context<'_>, request: RunRequest) -> Result<NewRun, Re
     };
     // Create the workspace last, so that a refusal leaves nothing behind.
     let placeholder = Workspace::InPlace { path: store.root().to_owned() };
-    let mut spec = check(context, &store, &config, request, placeholder, now)?;
+    let mut spec = check(context, &store, &config, request, placeholder, &id, now)?;
     let environment = context.git_environment(&store);
     let env = context.project_env(&store, &environment);
     let prepared = workspace::prepare(&env, &id, choice)?;
@@ -177,6 +177,7 @@ fn check(
     config: &Config,
     request: RunRequest,
     workspace: Workspace,
+    id: &RunId,
     now: Timestamp,
 ) -> Result<RunSpec, Refusal> {
     if !DRIVEN_MODES.contains(&request.mode) {
@@ -229,7 +230,8 @@ fn check(
     let allow = request.allow.map(|allow| allow.as_str().to_owned()).or_else(|| setting("allow"));
     Ok(RunSpec {
         mode: request.mode,
-        slug: slug(&task),
+        // Two runs of the same task write different files.
+        slug: format!("{}-{id}", slug(&task)),
         task: task.into(),
         started_at: now.to_string(),
         agent: agent.as_str().to_owned(),

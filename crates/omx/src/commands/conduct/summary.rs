@@ -75,23 +75,30 @@ fn outcome(outcome: &RunOutcome) -> String {
     }
 }
 
-/// Plan, verification and review of an autopilot run, from its document.
+/// Plan, verification and review of a run, from its document. Only what omx ran itself is
+/// verified.
 fn parts(document: &Document) -> Vec<String> {
     let artifact = |name: &str| document.get("handoff_artifacts")?.get(name);
     let plan = artifact("ralplan").and_then(|plan| plan.get("plan_path")?.as_str().map(printable));
-    let checked = artifact("ralph").and_then(|work| {
-        let evidence: Vec<serde_json::Value> =
-            serde_json::from_str(work.get("evidence")?.as_json()).ok()?;
+    let work = artifact("ralph").or_else(|| document.get("completion_audit"));
+    let ran = |list: &str| {
+        let items = work.as_ref()?.get(list)?.as_json();
+        let items: Vec<serde_json::Value> = serde_json::from_str(items).ok()?;
         let mut commands: Vec<String> =
-            evidence.iter().filter_map(|it| it["command"].as_str().map(printable)).collect();
+            items.iter().filter_map(|it| it["command"].as_str().map(printable)).collect();
         commands.dedup();
-        (!commands.is_empty()).then(|| commands.join(", "))
-    });
+        Some(commands)
+    };
+    let verified = ran("evidence").unwrap_or_default();
+    let mut claimed = ran("claims").unwrap_or_default();
+    claimed.retain(|command| !verified.contains(command));
+    let listed = |commands: Vec<String>| (!commands.is_empty()).then(|| commands.join(", "));
     let verdict = |name: &str| document.get("review_verdict")?.get(name)?.as_str();
     let review = verdict("recommendation").zip(verdict("architectural_status"));
     let lines = [
         plan.map(|plan| format!("  plan      {plan}")),
-        checked.map(|commands| format!("  verified  {commands}")),
+        listed(verified).map(|commands| format!("  verified  {commands}")),
+        listed(claimed).map(|commands| format!("  claimed   {commands} (an agent says so)")),
         review.map(|(code, architect)| format!("  review    {code}, {architect}")),
     ];
     lines.into_iter().flatten().collect()

@@ -63,6 +63,8 @@ fn trust_5_4_what_a_killed_start_leaves_is_found_by_doctor_and_gc() {
     git(&repository, &["branch", only_branch]);
     let doctor = repository.project.omx(&["doctor"]);
     assert!(doctor.stdout.contains(lost), "{doctor:?}");
+    assert!(doctor.stdout.contains("01930000-0000-7000-8000-000000000002"), "{doctor:?}");
+    assert!(!doctor.stdout.contains("left anything behind"), "{doctor:?}");
     let collected = repository.project.omx(&["runs", "gc"]);
     assert_eq!(collected.code, Some(0), "{collected:?}");
     assert!(!path.exists(), "{collected:?}");

@@ -1,6 +1,7 @@
 //! The summary at the end of a run.
 
 use super::kit::{Repository, quick_scenario};
+use super::own_git::{scenario_of, write};
 
 #[test]
 fn conductor_a_complete_run_reports_its_result_and_the_merge_command() {
@@ -13,7 +14,7 @@ fn conductor_a_complete_run_reports_its_result_and_the_merge_command() {
         "53,030 tokens".to_owned(),
         "  review    APPROVE, CLEAR".to_owned(),
         "  verified  sh check.sh".to_owned(),
-        "  plan      .omx/plans/prd-greet-people-by-name.md".to_owned(),
+        format!("  plan      .omx/plans/prd-greet-people-by-name-{id}.md"),
         "complete: greet.sh greets by name, and the README says how.".to_owned(),
     ];
     assert_eq!(tail, expected);
@@ -69,4 +70,86 @@ fn conductor_6_1_unplayed_entries_are_errors_with_file_and_line() {
     let outcome = demo.project.omx(&["demo", "--scenario", file.to_str().unwrap()]);
     assert_eq!(outcome.code, Some(1), "{outcome:#?}");
     assert!(outcome.stderr.contains("this entry must be played once"), "{outcome:#?}");
+}
+
+#[test]
+fn trust_5_1a_verified_is_what_omx_ran_and_what_an_agent_says_is_a_claim() {
+    let claim = "checks = [{ name = \"e2e\", command = \"make e2e-never-run\", exit_code = 0, \
+                 evidence = \"it passed\" }]";
+    let scenario = scenario_of(&write("work.txt", "done\n"))
+        .replace("checks = [{ name = \"read\", evidence = \"read it\" }]", claim);
+    let mut repository = Repository::playing(&scenario);
+    repository.check = "test -e work.txt".to_owned();
+    let outcome = repository.run("ralph", &["make work.txt"]);
+    assert_eq!(outcome.code, Some(0), "{outcome:#?}");
+    let line = |name: &str| outcome.stdout.lines().find(|line| line.trim().starts_with(name));
+    assert_eq!(line("verified"), Some("  verified  test -e work.txt"), "{outcome:#?}");
+    let claimed = line("claimed").unwrap_or_else(|| panic!("{outcome:#?}"));
+    assert!(claimed.contains("make e2e-never-run") && claimed.contains("says so"), "{claimed}");
+    let audit = &repository.document("ralph")["completion_audit"];
+    assert!(!audit["evidence"].to_string().contains("e2e-never-run"), "{audit}");
+    assert_eq!(audit["claims"][0]["claimed_by"], "verifier", "{audit}");
+}
+
+#[test]
+fn trust_5_1a_an_autopilot_hands_claims_over_as_claims() {
+    let (old, new) =
+        ("command = \"sh check.sh\", exit_code = 0", "command = \"make e2e\", exit_code = 0");
+    let scenario = quick_scenario();
+    let verifies = scenario.find("passed = true").unwrap();
+    let (before, after) = scenario.split_at(verifies);
+    let repository = Repository::playing(&format!("{before}{}", after.replace(old, new)));
+    let outcome = repository.run("autopilot", &["greet people by name"]);
+    assert_eq!(outcome.code, Some(0), "{outcome:#?}");
+    assert!(outcome.stdout.contains("  verified  sh check.sh\n"), "{outcome:#?}");
+    assert!(outcome.stdout.contains("  claimed   make e2e"), "{outcome:#?}");
+}
+
+#[test]
+fn trust_5_1a_the_summary_is_that_of_the_attempt_that_passed() {
+    let work = |summary: &str| {
+        format!(
+            "{{ result = {{ summary = \"{summary}\", changed_files = [\"work.txt\"], \
+             commands = [], done = true }} }}"
+        )
+    };
+    let scenario = format!(
+        "[[entry]]\nrole = \"executor\"\nphase = \"executing\"\ntimes = 1\ndo = [{}{}]\n\n\
+         [[entry]]\nrole = \"debugger\"\ndo = [{}{}]\n\n\
+         [[entry]]\nrole = \"executor\"\ndo = [{}]\n\n\
+         [[entry]]\ndo = [{{ result = {{ passed = true, findings = [], \
+         checks = [{{ name = \"read\", evidence = \"read it\" }}] }} }}]\n",
+        write("work.txt", "bad\n"),
+        work("FIRST TRY"),
+        write("work.txt", "good\n"),
+        work("SECOND TRY"),
+        work("tidy"),
+    );
+    let mut repository = Repository::playing(&scenario);
+    repository.check = "grep -q good work.txt".to_owned();
+    let outcome = repository.run("ralph", &["make work.txt"]);
+    assert_eq!(outcome.code, Some(0), "{outcome:#?}");
+    assert!(outcome.stdout.contains("complete: SECOND TRY\n"), "{outcome:#?}");
+    assert!(!outcome.stdout.contains("complete: FIRST TRY"), "{outcome:#?}");
+}
+
+#[test]
+fn trust_5_1a_two_runs_of_one_task_write_different_files() {
+    let repository = Repository::new();
+    for _ in 0..2 {
+        let outcome = repository.run("ralplan", &["greet people by name"]);
+        assert_eq!(outcome.code, Some(0), "{outcome:#?}");
+    }
+    let runs = std::fs::read_dir(repository.project.root().join(".omx/runs")).unwrap();
+    let names = runs.map(|entry| entry.unwrap().file_name().to_str().unwrap().to_owned());
+    let ids: Vec<String> = names.filter(|name| !name.starts_with('.')).collect();
+    assert_eq!(ids.len(), 2);
+    for id in ids {
+        for folder in ["plans", "context"] {
+            let files = std::fs::read_dir(repository.project.root().join(".omx").join(folder));
+            let names = files.unwrap().map(|file| file.unwrap().file_name());
+            let own = names.filter(|name| name.to_string_lossy().contains(&id)).count();
+            assert_eq!(own, if folder == "plans" { 2 } else { 1 }, "{folder} {id}");
+        }
+    }
 }

@@ -39,8 +39,9 @@ fn a_critic_objects_once(cli: AgentCli) {
     assert_eq!(document["current_phase"], "complete");
     assert_eq!(document["iteration"], 2, "{document:#}");
     assert_eq!(document["consensus"], json!({"critic": "APPROVE", "architect": "APPROVE"}));
-    assert_eq!(document["plan_path"], ".omx/plans/prd-greet-people-by-name.md");
-    assert_eq!(document["test_spec_path"], ".omx/plans/test-spec-greet-people-by-name.md");
+    let named = |kind: &str| format!(".omx/plans/{kind}-greet-people-by-name-{}.md", project.id());
+    assert_eq!(document["plan_path"], named("prd"));
+    assert_eq!(document["test_spec_path"], named("test-spec"));
     let plan = project.home.read(document["plan_path"].as_str().unwrap());
     assert!(plan.starts_with("# Greet people and the world\n"), "{plan}");
     let tests = project.home.read(document["test_spec_path"].as_str().unwrap());
