@@ -26,10 +26,15 @@ pub fn input_hash(spec: &RunSpec, completed: &CompletedSteps, step: &Step) -> St
             };
             serde_json::to_string(&input).unwrap_or_default()
         }
-        StepKind::Check => json!({"check": spec.check}).to_string(),
+        StepKind::Check => return check_input(spec),
         StepKind::Job(JobStep::KeepPlan(plan)) => json!({"keep": read(plan)}).to_string(),
     };
     short_hash(&input)
+}
+
+/// Hashes what determines a check.
+pub fn check_input(spec: &RunSpec) -> String {
+    short_hash(&json!({"check": spec.check}).to_string())
 }
 
 /// The input of an agent step. The hash covers its serialized text, so the

@@ -14,7 +14,7 @@ use crate::workflow::WorkflowContext;
 /// A run that this process holds.
 #[derive(Debug)]
 pub struct OpenedRun {
-    /// What the run was asked to do.
+    /// What the run was asked to do, with what the person has changed since.
     pub spec: RunSpec,
     /// Its folder and lock.
     pub held: HeldRun,
@@ -85,6 +85,7 @@ pub fn resume(
             changes.extend(engine.workspace_differs(difference, decisions));
         }
     }
+    let spec = engine.spec().clone();
     Ok(OpenedRun { spec, held, engine, changes })
 }
 

@@ -20,6 +20,16 @@ fn driven_mode(description: &str) -> (String, Value) {
     schema::one_of("mode", description, &names)
 }
 
+fn agent(description: &str) -> (String, Value) {
+    let agents: Vec<&str> = AgentKind::ALL.iter().map(|kind| kind.as_str()).collect();
+    schema::one_of("agent", description, &agents)
+}
+
+fn allow() -> (String, Value) {
+    let levels: Vec<&str> = AllowLevel::ALL.iter().map(|level| level.as_str()).collect();
+    schema::one_of("allow", "What agents may do without asking", &levels)
+}
+
 fn budget() -> [(String, Value); 3] {
     [
         schema::limit("budget_tokens", "Stop after this many tokens"),
@@ -36,14 +46,12 @@ pub(crate) const START: McpTool = McpTool {
     annotations: STARTS,
     pace: ToolScheduling::Waits,
     schema: || {
-        let agents: Vec<&str> = AgentKind::ALL.iter().map(|kind| kind.as_str()).collect();
-        let levels: Vec<&str> = AllowLevel::ALL.iter().map(|level| level.as_str()).collect();
         let mut fields = vec![
             driven_mode("The mode"),
             schema::text("task", "What to do"),
-            schema::one_of("agent", "The agent; the configured one if missing", &agents),
+            agent("The agent; the configured one if missing"),
             schema::text("model", "The model for all roles"),
-            schema::one_of("allow", "What agents may do without asking", &levels),
+            allow(),
             schema::text("check", "The command that verifies the project"),
             schema::one_of(
                 "goal",
@@ -206,16 +214,23 @@ pub(crate) const LIMIT: McpTool = McpTool {
 pub(crate) const RESUME: McpTool = McpTool {
     name: "run_resume",
     group: ToolGroup::Runs,
-    description: "Resume a run in the background. The latest run without an id.",
+    description: "Resume a run in the background. The latest run without an id. What the other arguments change holds for the rest of the run.",
     annotations: STARTS,
     pace: ToolScheduling::Waits,
     schema: || {
-        let fields = vec![
+        let mut fields = vec![
             id(),
             driven_mode("Without an id: the latest unfinished run of this mode"),
             schema::texts("decide", "Decisions about interrupted steps: STEP=rerun or STEP=skip"),
+            agent("Another agent"),
+            schema::text("model", "Another model for all roles"),
+            allow(),
+            schema::text("check", "Another command that verifies the project"),
+            schema::limit("max_iterations", "The new iteration limit"),
+            schema::text("scenario", "The scenario that the rehearsal agent plays"),
             schema::working_directory(),
         ];
+        fields.extend(budget());
         schema::object(fields, &[], ExtraArguments::Refused)
     },
     run: |context, fields| Ok(omx_ops::run_resume(context, &fields.try_into()?)?.value()),

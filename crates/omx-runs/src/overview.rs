@@ -17,7 +17,7 @@ use crate::workspace;
 pub struct Overview {
     /// The run.
     pub id: RunId,
-    /// What it was asked to do.
+    /// What it was asked to do, with what the person has changed since.
     pub spec: RunSpec,
     /// `running`, the outcome that the last process recorded, or `stopped` if that
     /// process was killed before it could record one.
@@ -51,6 +51,7 @@ pub fn overview(store: &Store, folder: &RunFolder) -> Result<Overview, Refusal> 
     let mut steps = 0;
     let mut closed = None;
     for entry in &entries {
+        spec.apply(&entry.record);
         match &entry.record {
             Record::Usage { step, usage: more } => {
                 usage.add(*more);

@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::spec::Budget;
+use crate::spec_change::SpecChange;
 use crate::step_key::StepKey;
 use crate::usage::Usage;
 
@@ -136,6 +137,13 @@ pub enum Record {
     BudgetRaised {
         /// The new limits. They cover the whole run, including past usage.
         budget: Budget,
+    },
+    /// The person changed what the run was asked to do, with a resume. Holds for the rest of
+    /// the run.
+    SpecChanged {
+        /// What changed.
+        #[serde(flatten)]
+        change: SpecChange,
     },
     /// A process stopped driving the run.
     Closed {

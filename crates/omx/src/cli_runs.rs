@@ -36,7 +36,7 @@ pub struct RunFlags {
     /// The model for all roles
     #[arg(long, value_name = "NAME")]
     pub model: Option<String>,
-    /// Resume this run, or the last unfinished run of this mode
+    /// Resume this run, or the last unfinished run of this mode; other flags change it
     #[arg(long, value_name = "ID", num_args = 0..=1, default_missing_value = "")]
     pub resume: Option<String>,
     /// Resolve an interrupted step: rerun or skip it
@@ -176,7 +176,7 @@ pub enum RunsOperation {
     /// Follow a live run
     Attach(RunArgs),
     /// Resume a run
-    Resume(ResumeArgs),
+    Resume(Box<ResumeArgs>),
     /// Merge a run's branch into the current branch
     Integrate(IntegrateArgs),
     /// Answer a run's question
@@ -191,7 +191,7 @@ pub enum RunsOperation {
     Gc(RunsListArgs),
     /// Drive a run
     #[command(hide = true)]
-    Drive(ResumeArgs),
+    Drive(DriveArgs),
 }
 
 #[derive(Debug, Args)]
@@ -223,18 +223,61 @@ pub struct IntegrateArgs {
 }
 
 #[derive(Debug, Args)]
+#[command(after_help = "\
+What you change holds for the rest of the run.
+
+Examples:
+  omx runs resume 0199
+  omx runs resume 0199 --model gpt-5.5 --budget-usd 10
+  omx runs resume 0199 --decide c1.build.work=rerun")]
 pub struct ResumeArgs {
     /// The run's id or a unique prefix of it [default: the last run]
     pub id: Option<String>,
     /// Resolve an interrupted step: rerun or skip it, or adopt the workspace
     #[arg(long, value_name = "STEP=rerun|skip|adopt")]
     pub decide: Vec<String>,
+    /// Continue with this agent
+    #[arg(long, value_name = "AGENT", value_parser = cli_values::agent())]
+    pub agent: Option<AgentKind>,
+    /// Continue with this model for all roles
+    #[arg(long, value_name = "NAME")]
+    pub model: Option<String>,
+    /// Continue with this check
+    #[arg(long, value_name = "COMMAND")]
+    pub check: Option<String>,
+    /// What agents may do without asking
+    #[arg(long, value_name = "LEVEL", value_parser = cli_values::allow())]
+    pub allow: Option<AllowLevel>,
+    /// The new iteration limit
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    pub max_iterations: Option<u64>,
+    /// The new token budget, including what the run has used
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    pub budget_tokens: Option<u64>,
+    /// The new budget in US dollars, including what the run has used
+    #[arg(long, value_name = "AMOUNT")]
+    pub budget_usd: Option<String>,
+    /// The new time budget, including the time worked so far, for example 2h
+    #[arg(long, value_name = "SPAN")]
+    pub budget_time: Option<String>,
+    /// The scenario that the rehearsal agent plays
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub scenario: Option<PathBuf>,
     /// Run in the background
     #[arg(long)]
     pub detach: bool,
     /// Print each event as one line of JSON
     #[arg(long)]
     pub json: bool,
+}
+
+#[derive(Debug, Args)]
+pub struct DriveArgs {
+    /// The run's id
+    pub id: String,
+    /// Decisions about interrupted steps
+    #[arg(long)]
+    pub decide: Vec<String>,
 }
 
 #[derive(Debug, Args)]

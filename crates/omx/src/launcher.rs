@@ -69,6 +69,8 @@ impl RunLauncher for ProcessLauncher {
         let mut command = detached_command(&omx, &edge::search_path());
         command.args(["runs", "drive", id.as_str()]);
         command.args(decisions.iter().flat_map(|decision| ["--decide", decision]));
+        // What the person set for this command holds for the run.
+        command.args(context.config.flags.iter().flat_map(|flag| ["--config", flag]));
         command.current_dir(store.root());
         command.envs(children::variables(context, store, Some(id), None)?);
         command.stdin(Stdio::null()).stdout(file.try_clone().map_err(io)?).stderr(file);

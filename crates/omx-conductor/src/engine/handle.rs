@@ -2,7 +2,7 @@
 
 use omx_agents::agent::ConversationStart;
 use omx_kernel::{Refusal, Timestamp};
-use omx_runs::{Record, Usage};
+use omx_runs::{Record, RunSpec, Usage};
 
 use super::state::{ActiveStep, KnownConversation, StepState};
 use super::{Engine, Job, RunEffect, RunEvent, RunOutcome, StepConversation, progress};
@@ -68,6 +68,11 @@ impl Engine {
             _ => None,
         });
         steps.chain(self.budget_ends_at()).chain(self.documents.retry_at()).min()
+    }
+
+    /// What the run was asked to do, with what the person has changed since.
+    pub fn spec(&self) -> &RunSpec {
+        &self.spec
     }
 
     /// Tokens and money used so far, summed over all processes of the run.
@@ -172,6 +177,10 @@ impl Engine {
     ) -> (StepConversation, String) {
         let (run, completed) = (&self.spec, &self.completed);
         let (start, message) = match &known.id {
+            // Another agent received the task and may have done part of it.
+            None if known.is_delivered => {
+                (ConversationStart::New, prompts::task_again(run, completed, agent))
+            }
             None => (ConversationStart::New, prompts::task(run, completed, agent)),
             Some(id) => {
                 let message = if known.is_delivered {

@@ -11,6 +11,7 @@ use serde_json::json;
 use super::document::DocumentQueue;
 use super::state::{InterruptedStep, KnownConversation};
 use super::{Engine, RunEffect, RunOutcome};
+use crate::input::check_input;
 use crate::workflow::{
     CompletedSteps, NextAction, ReplayCache, Seat, Step, StepKind, StepResult, WorkflowContext,
     WorkflowEnd,
@@ -255,8 +256,8 @@ impl Journaled {
                 self.usage.add(*usage);
                 self.delivered(step);
             }
-            Record::LimitRaised { max_iterations } => spec.max_iterations = Some(*max_iterations),
-            Record::BudgetRaised { budget } => spec.budget = spec.budget.changed_by(*budget),
+            Record::LimitRaised { .. } | Record::BudgetRaised { .. } => spec.apply(record),
+            Record::SpecChanged { .. } => self.change_spec(record, spec),
             Record::Opened { .. } => self.worked_earlier = self.worked,
             Record::Worked { worked_ms } | Record::Closed { worked_ms, .. } => {
                 self.worked = self.worked_earlier.saturating_add(*worked_ms);
@@ -266,6 +267,23 @@ impl Journaled {
             | Record::Committed { .. }
             | Record::Note { .. }
             | Record::WorkAdopted { .. } => {}
+        }
+    }
+
+    /// The person changed the spec. Checks that are done keep their results, and another
+    /// agent cannot resume a conversation of the one before it.
+    fn change_spec(&mut self, record: &Record, spec: &mut RunSpec) {
+        let (check, agent) = (check_input(spec), spec.agent.clone());
+        spec.apply(record);
+        let new_check = check_input(spec);
+        self.completed.accept_all(&check, &new_check);
+        for begun in self.interrupted.values_mut() {
+            if begun.input == check {
+                begun.input.clone_from(&new_check);
+            }
+            if spec.agent != agent {
+                begun.conversation.id = None;
+            }
         }
     }
 

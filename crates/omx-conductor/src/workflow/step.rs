@@ -198,6 +198,13 @@ impl CompletedSteps {
         }
     }
 
+    /// Accepts a changed input of all completed steps that had this one.
+    pub fn accept_all(&mut self, before: &str, now: &str) {
+        for done in self.steps.values_mut().filter(|done| done.input == before) {
+            now.clone_into(&mut done.input);
+        }
+    }
+
     /// The step that was completed last.
     pub fn last(&self) -> Option<&StepKey> {
         self.order.last()

@@ -4,6 +4,7 @@
 mod answer;
 mod attach;
 mod budget;
+mod change;
 mod discard;
 mod find;
 mod gc;
@@ -24,6 +25,7 @@ mod start;
 pub use answer::{RunAnswerReport, RunAnswerRequest, run_answer};
 pub use attach::run_attach;
 pub use budget::{parse_span, parse_usd};
+pub use change::{RunChange, record_change};
 pub use discard::{RunDiscardReport, RunDiscardRequest, run_discard};
 pub use find::{find_resumable, find_run};
 pub use gc::{GcReport, lost_runs, run_gc};

@@ -12,6 +12,7 @@ use omx_runs::{Budget, VerificationLevel};
 
 use super::answer::RunAnswerRequest;
 use super::budget::{parse_span, parse_usd};
+use super::change::RunChange;
 use super::discard::RunDiscardRequest;
 use super::goal::CheckGoal;
 use super::integrate::{FailedCheckPolicy, RunIntegrateRequest};
@@ -91,7 +92,21 @@ impl TryFrom<RequestFields> for RunResumeRequest {
     type Error = Refusal;
 
     fn try_from(fields: RequestFields) -> Result<Self, Refusal> {
-        fields.only(&["id", "mode", "decide", "workingDirectory"])?;
+        fields.only(&[
+            "id",
+            "mode",
+            "decide",
+            "agent",
+            "model",
+            "allow",
+            "check",
+            "max_iterations",
+            "budget_tokens",
+            "budget_usd",
+            "budget_time",
+            "scenario",
+            "workingDirectory",
+        ])?;
         let decisions = match fields.get("decide") {
             None => Vec::new(),
             Some(value) if value.is_null() => Vec::new(),
@@ -102,7 +117,18 @@ impl TryFrom<RequestFields> for RunResumeRequest {
                 items.iter().map(text).collect::<Option<Vec<String>>>().ok_or_else(wrong)?
             }
         };
-        Ok(Self { run: selector(&fields)?, mode: fields.mode()?, decisions })
+        let text = |name: &str| Ok::<_, Refusal>(fields.text(name)?.map(str::to_owned));
+        let change = RunChange {
+            task: None,
+            agent: agent(&fields)?,
+            model: text("model")?,
+            allow: allow(&fields)?,
+            check: text("check")?,
+            max_iterations: fields.count("max_iterations")?,
+            budget: budget(&fields)?,
+            scenario: text("scenario")?.map(PathBuf::from),
+        };
+        Ok(Self { run: selector(&fields)?, mode: fields.mode()?, decisions, change })
     }
 }
 
@@ -147,19 +173,6 @@ impl TryFrom<RequestFields> for RunRequest {
         ])?;
         let mode = fields.needed_mode()?;
         let text = |name: &str| Ok::<_, Refusal>(fields.text(name)?.map(str::to_owned));
-        let one_of =
-            |name: &str, words: &str| Refusal::invalid_input(format!("{name} is one of {words}"));
-        let agent = fields.text("agent")?;
-        let agent = agent.map(|name| {
-            AgentKind::parse(name).ok_or_else(|| {
-                let names: Vec<&str> = AgentKind::ALL.iter().map(|kind| kind.as_str()).collect();
-                one_of("agent", &names.join(", "))
-            })
-        });
-        let allow = fields.text("allow")?;
-        let allow = allow.map(|word| {
-            AllowLevel::parse(word).ok_or_else(|| one_of("allow", "edits, commands, all"))
-        });
         let verification = fields.text("verify")?.map(|word| match word {
             "light" => Ok(VerificationLevel::Light),
             "standard" => Ok(VerificationLevel::Standard),
@@ -196,9 +209,9 @@ impl TryFrom<RequestFields> for RunRequest {
         Ok(Self {
             project: fields.project()?,
             task,
-            agent: agent.transpose()?,
+            agent: agent(&fields)?,
             model: text("model")?,
-            allow: allow.transpose()?,
+            allow: allow(&fields)?,
             goal,
             check: text("check")?,
             verification: verification.transpose()?,
@@ -211,6 +224,21 @@ impl TryFrom<RequestFields> for RunRequest {
             ..Self::new(mode)
         })
     }
+}
+
+fn agent(fields: &RequestFields) -> Result<Option<AgentKind>, Refusal> {
+    let Some(name) = fields.text("agent")? else { return Ok(None) };
+    let names: Vec<&str> = AgentKind::ALL.iter().map(|kind| kind.as_str()).collect();
+    AgentKind::parse(name).map(Some).ok_or_else(|| one_of("agent", &names.join(", ")))
+}
+
+fn allow(fields: &RequestFields) -> Result<Option<AllowLevel>, Refusal> {
+    let Some(word) = fields.text("allow")? else { return Ok(None) };
+    AllowLevel::parse(word).map(Some).ok_or_else(|| one_of("allow", "edits, commands, all"))
+}
+
+fn one_of(name: &str, words: &str) -> Refusal {
+    Refusal::invalid_input(format!("{name} is one of {words}"))
 }
 
 fn selector(fields: &RequestFields) -> Result<RunSelector, Refusal> {

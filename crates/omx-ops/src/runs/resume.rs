@@ -4,6 +4,7 @@ use omx_kernel::{Mode, Refusal, RefusalCode, Scope};
 use omx_runs::overview::overview;
 use omx_runs::workspace;
 
+use super::change::{RunChange, record_change};
 use super::find::{find_resumable, open_folder};
 use super::ownership::require_own;
 use super::select::{RunSelector, acquire, refuse_to_agents};
@@ -20,6 +21,8 @@ pub struct RunResumeRequest {
     pub mode: Option<Mode>,
     /// Decisions about interrupted steps: `STEP=rerun` or `STEP=skip`.
     pub decisions: Vec<String>,
+    /// What changes for the rest of the run.
+    pub change: RunChange,
 }
 
 /// Resumes a run in a separate process.
@@ -51,6 +54,7 @@ pub fn run_resume(
         }
         _ => {}
     }
+    record_change(context, &store, &id, &request.change)?;
     // The person resumes it, so a cancel no longer counts. Only under the run's lock:
     // a process that is being cancelled must not miss it.
     let held = acquire(&store, &id, "there is nothing to resume")?;
@@ -58,7 +62,7 @@ pub fn run_resume(
     drop(held);
     context.caller.before_wait();
     context.runs.drive_detached(context, &store, &id, &request.decisions)?;
-    let mut spec = seen.spec;
+    let mut spec = overview(&store, &folder)?.spec;
     spec.workspace = workspace::relocate(&store, &id, spec.workspace);
     Ok(RunStartReport { id, spec, warnings: Vec::new() })
 }

@@ -17,8 +17,8 @@ use omx_kernel::approval::AllowLevel;
 use omx_kernel::{Dialect, GuardedAct, Mode, Refusal, RunId};
 use omx_ops::config;
 use omx_ops::{
-    Context, RunRequest, RunResumeRequest, RunSelector, find_resumable, open_run, preset_stages,
-    read_stages, require_own, run_resume, run_start,
+    Context, RunChange, RunRequest, RunResumeRequest, RunSelector, find_resumable, open_run,
+    preset_stages, read_stages, record_change, require_own, run_resume, run_start,
 };
 use omx_store::Store;
 
@@ -40,7 +40,8 @@ pub fn task(mode: Mode, args: ConductArgs, global: &Global, by_name: Dialect) ->
 
 /// Runs a review.
 pub fn code_review(args: CodeReviewArgs, global: &Global, by_name: Dialect) -> Exit {
-    let task = args.task.or_else(|| Some("Review the change.".to_owned()));
+    let default = || default_task(&args.run, "Review the change.".to_owned());
+    let task = args.task.or_else(default);
     let request = RunRequest { task, base: args.base, ..RunRequest::new(Mode::CodeReview) };
     run(request, &args.run, global, by_name)
 }
@@ -48,16 +49,18 @@ pub fn code_review(args: CodeReviewArgs, global: &Global, by_name: Dialect) -> E
 /// Runs a quality loop.
 pub fn ultraqa(args: UltraqaArgs, global: &Global, by_name: Dialect) -> Exit {
     let goal = request::goal(&args);
-    let task = args.task.or_else(|| Some(goal.describe()));
+    let task = args.task.or_else(|| default_task(&args.run, goal.describe()));
     let request = RunRequest { task, goal, ..RunRequest::new(Mode::Ultraqa) };
     run(request, &args.run, global, by_name)
 }
 
 /// Runs a pipeline.
 pub fn pipeline(args: PipelineArgs, global: &Global, by_name: Dialect) -> Exit {
-    let stages = match &args.stages {
-        Some(file) => read_stages(file),
-        None => preset_stages(args.preset.as_deref()),
+    let stages = match (&args.stages, &args.preset) {
+        (Some(file), _) => read_stages(file),
+        // A resumed run has its stages.
+        (None, None) if args.run.resume.is_some() => Ok(Vec::new()),
+        (None, preset) => preset_stages(preset.as_deref()),
     };
     match stages {
         Ok(stages) => {
@@ -69,6 +72,11 @@ pub fn pipeline(args: PipelineArgs, global: &Global, by_name: Dialect) -> Exit {
     }
 }
 
+/// The task of a mode that needs none. A resumed run has one.
+fn default_task(flags: &RunFlags, task: String) -> Option<String> {
+    flags.resume.is_none().then_some(task)
+}
+
 fn run(request: RunRequest, flags: &RunFlags, global: &Global, by_name: Dialect) -> Exit {
     let format = Format::from_flag(flags.json);
     with_context(global, by_name, format, |context| {
@@ -76,10 +84,12 @@ fn run(request: RunRequest, flags: &RunFlags, global: &Global, by_name: Dialect)
         let placement = RunPlacement::from_flags(flags);
         ask_for_trust(context, &store)?;
         if let Some(id) = &flags.resume {
+            let change = request::change(&request, flags)?;
             let id = find_resumable(context, &store, request.mode, id)?;
             if flags.detach {
-                return resume_detached(context, &id, &flags.decide, format);
+                return resume_detached(context, &id, &flags.decide, change, format);
             }
+            record_change(context, &store, &id, &change)?;
             let by = ResumedBy::Person;
             return resume_run(context, &store, &id, by, &flags.decide, placement, format);
         }
@@ -103,10 +113,12 @@ pub fn resume_detached(
     context: &Context<'_>,
     id: &RunId,
     decide: &[String],
+    change: RunChange,
     format: Format,
 ) -> Result<Exit, Refusal> {
     let run = RunSelector { project: None, id: Some(id.as_str().to_owned()) };
-    let request = RunResumeRequest { run, decisions: decide.to_vec(), ..Default::default() };
+    let decisions = decide.to_vec();
+    let request = RunResumeRequest { run, decisions, change, ..Default::default() };
     let report = run_resume(context, &request)?;
     let setup = sandbox::setup(context, &config::load_trusted(context, &context.store()?)?);
     announce_detached(context, &report, &setup, format)

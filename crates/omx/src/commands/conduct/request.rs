@@ -1,11 +1,11 @@
 //! Turns flags into a request for a run.
 
-use omx_kernel::Refusal;
-use omx_ops::{CheckGoal, RunRequest, parse_span, parse_usd};
+use omx_kernel::{Mode, Refusal};
+use omx_ops::{CheckGoal, RunChange, RunRequest, parse_span, parse_usd};
 use omx_runs::workspace::WorkspaceChoice;
 use omx_runs::{Budget, VerificationLevel};
 
-use crate::cli_runs::{LimitArgs, RunFlags, UltraqaArgs};
+use crate::cli_runs::{LimitArgs, ResumeArgs, RunFlags, UltraqaArgs};
 
 /// The goal that the flags select.
 pub(super) fn goal(args: &UltraqaArgs) -> CheckGoal {
@@ -47,6 +47,56 @@ pub(super) fn with_flags(request: RunRequest, flags: &RunFlags) -> Result<RunReq
         },
         scenario: flags.scenario.clone(),
         ..request
+    })
+}
+
+/// What the flags of a mode change about the run that they resume. Refuses flags that decide
+/// what the steps of a run are: those that are done depend on them.
+pub(super) fn change(request: &RunRequest, flags: &RunFlags) -> Result<RunChange, Refusal> {
+    let given = [
+        ("--verify", flags.verify.is_some()),
+        ("--in-place", flags.in_place),
+        ("--base", request.base.is_some()),
+        ("--preset and --stages", request.mode == Mode::Pipeline && !request.stages.is_empty()),
+        ("--command and the other goals", request.goal != CheckGoal::Project),
+    ];
+    if let Some((flag, _)) = given.into_iter().find(|(_, is_given)| *is_given) {
+        return Err(Refusal::invalid_input(format!(
+            "{flag} cannot change with a resume: the steps that are done depend on it; start a \
+             new run, or resume without it"
+        )));
+    }
+    Ok(RunChange {
+        task: request.task.clone(),
+        agent: flags.agent,
+        model: flags.model.clone(),
+        allow: flags.allow,
+        check: flags.check.clone(),
+        max_iterations: flags.max_iterations,
+        budget: budget(
+            flags.budget_tokens,
+            flags.budget_usd.as_deref(),
+            flags.budget_time.as_deref(),
+        )?,
+        scenario: flags.scenario.clone(),
+    })
+}
+
+/// What the flags of `runs resume` change about the run.
+pub(in crate::commands) fn resume_change(args: &ResumeArgs) -> Result<RunChange, Refusal> {
+    Ok(RunChange {
+        task: None,
+        agent: args.agent,
+        model: args.model.clone(),
+        allow: args.allow,
+        check: args.check.clone(),
+        max_iterations: args.max_iterations,
+        budget: budget(
+            args.budget_tokens,
+            args.budget_usd.as_deref(),
+            args.budget_time.as_deref(),
+        )?,
+        scenario: args.scenario.clone(),
     })
 }
 

@@ -12,11 +12,12 @@ mod show;
 
 use omx_conductor::start::ResumedBy;
 use omx_kernel::Dialect;
-use omx_ops::{RunSelector, find_run};
+use omx_ops::{RunSelector, find_run, record_change};
 
 pub use list::ps;
 
 use super::conduct::drive::RunPlacement;
+use super::conduct::request::resume_change;
 use super::conduct::{resume_detached, resume_run};
 use super::with_context;
 use crate::cli::Global;
@@ -39,7 +40,7 @@ pub fn run(args: RunsArgs, global: &Global, by_name: Dialect) -> Exit {
             Some(RunsOperation::Answer(args)) => answer::answer(context, args, format),
             Some(RunsOperation::Limit(args)) => limit::limit(context, args, format),
             Some(RunsOperation::Drive(args)) => {
-                let id = find_run(&store, args.id.as_deref())?;
+                let id = find_run(&store, Some(&args.id))?;
                 let placement = RunPlacement::Foreground;
                 let by = ResumedBy::Driver;
                 resume_run(context, &store, &id, by, &args.decide, placement, Format::Text)
@@ -47,9 +48,11 @@ pub fn run(args: RunsArgs, global: &Global, by_name: Dialect) -> Exit {
             Some(RunsOperation::Resume(args)) => {
                 ask_for_trust(context, &store)?;
                 let id = find_run(&store, args.id.as_deref())?;
+                let change = resume_change(&args)?;
                 if args.detach {
-                    return resume_detached(context, &id, &args.decide, format);
+                    return resume_detached(context, &id, &args.decide, change, format);
                 }
+                record_change(context, &store, &id, &change)?;
                 let placement = RunPlacement::Foreground;
                 resume_run(context, &store, &id, ResumedBy::Person, &args.decide, placement, format)
             }
@@ -70,11 +73,11 @@ fn wants_json(operation: Option<&RunsOperation>) -> bool {
         Some(RunsOperation::List(args) | RunsOperation::Gc(args)) => args.json,
         Some(RunsOperation::Show(args) | RunsOperation::Attach(args)) => args.json,
         Some(RunsOperation::Integrate(args)) => args.json,
-        Some(RunsOperation::Resume(args) | RunsOperation::Drive(args)) => args.json,
+        Some(RunsOperation::Resume(args)) => args.json,
         Some(RunsOperation::Answer(args)) => args.json,
         Some(RunsOperation::Limit(args)) => args.json,
         Some(RunsOperation::Discard(args)) => args.json,
         Some(RunsOperation::Adopt(args)) => args.json,
-        None => false,
+        Some(RunsOperation::Drive(_)) | None => false,
     }
 }

@@ -71,6 +71,7 @@ fn line(entry: &JournalEntry<Record>) -> Option<String> {
         Record::LimitRaised { max_iterations } => {
             format!("iteration limit set to {max_iterations}")
         }
+        Record::SpecChanged { change } => format!("changed: {}", printable(&change.describe())),
         Record::BudgetRaised { .. } => "budget changed".to_owned(),
         Record::Closed { outcome, why, .. } => format!("{outcome}{}", reason(why)),
         Record::Delivered { .. } | Record::Usage { .. } | Record::Worked { .. } => return None,

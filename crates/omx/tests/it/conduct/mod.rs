@@ -25,6 +25,7 @@ mod power_cut;
 mod real;
 mod relay_peers;
 mod repeats;
+mod resume_flags;
 mod retention;
 mod stops;
 mod summaries;
