@@ -7,7 +7,8 @@ use std::path::PathBuf;
 pub use omx_kernel::AgentKind;
 use omx_kernel::Timestamp;
 
-use crate::agent::ConversationSpec;
+use crate::agent::{ConversationId, ConversationSpec};
+use crate::conversation_record::ConversationRecord;
 use crate::failure::Failure;
 use crate::limits::AgentLimits;
 use crate::protocol::Protocol;
@@ -54,6 +55,17 @@ pub trait Driver: Sync {
     /// change. Never its settings, hooks, plugins or instructions, if that can be avoided:
     /// they run later, in the person's own conversations.
     fn state_folders(&self, env: &AgentEnv) -> Vec<PathBuf>;
+
+    /// What the program's own record of a conversation says about a message. Reads files
+    /// and starts nothing. A program without such records says nothing.
+    fn find_message(
+        &self,
+        _env: &AgentEnv,
+        _conversation: &ConversationId,
+        _message: &str,
+    ) -> ConversationRecord {
+        ConversationRecord::Unknown
+    }
 
     /// The protocol state machine of one conversation.
     fn protocol(

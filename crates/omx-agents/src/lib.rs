@@ -12,6 +12,7 @@ pub mod approval;
 pub mod claude;
 pub mod codex;
 pub mod conversation;
+pub mod conversation_record;
 pub mod driver;
 pub mod environment;
 pub mod event;
@@ -29,6 +30,7 @@ pub use agent::{
     Agent, AgentCommand, AgentMessage, ConversationId, ConversationSpec, ConversationStart,
 };
 pub use conversation::Conversation;
+pub use conversation_record::ConversationRecord;
 pub use driver::{AgentEnv, AgentInstallation, AgentKind, Driver, driver};
 pub use event::AgentEvent;
 pub use failure::Failure;

@@ -15,8 +15,7 @@ const LONGEST: usize = 48 << 10;
 
 /// The message that gives an agent its task.
 pub fn task(spec: &RunSpec, completed: &CompletedSteps, agent: &AgentStep) -> String {
-    let mut text = String::new();
-    section(&mut text, "Task", spec.task.raw().trim());
+    let mut text = opening(spec) + "\n\n";
     section(&mut text, "Your part", &part(spec, &agent.purpose));
     for key in agent.purpose.reads() {
         if let Some(done) = completed.get(key) {
@@ -27,6 +26,12 @@ pub fn task(spec: &RunSpec, completed: &CompletedSteps, agent: &AgentStep) -> St
     section(&mut text, "Where", &format!("{}\n\n{limits}", describe_workspace(spec, agent.wants)));
     section(&mut text, "Answer", &instructions(agent.wants));
     text.trim_end().to_owned()
+}
+
+/// The beginning of the message that gives an agent its task. An agent program's record of a
+/// conversation is searched for it, so it depends on nothing that a resume can change.
+pub fn opening(spec: &RunSpec) -> String {
+    format!("## Task\n\n{}", spec.task.raw().trim())
 }
 
 /// The message for a conversation that was interrupted before its agent acknowledged the task.

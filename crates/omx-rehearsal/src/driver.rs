@@ -3,10 +3,12 @@
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
+use crate::memory::find_message;
 use crate::protocol::RehearsalProtocol;
 use crate::scenario;
 use crate::wire;
-use omx_agents::agent::{ConversationSpec, ConversationStart};
+use omx_agents::agent::{ConversationId, ConversationSpec, ConversationStart};
+use omx_agents::conversation_record::ConversationRecord;
 use omx_agents::driver::{AgentEnv, AgentInstallation, AgentKind, Driver};
 use omx_agents::environment::agent_environment;
 use omx_agents::failure::{Failure, FailureCause};
@@ -38,6 +40,15 @@ impl Driver for Rehearsal {
 
     fn state_folders(&self, env: &AgentEnv) -> Vec<PathBuf> {
         vec![env.rehearsal_folder.clone()]
+    }
+
+    fn find_message(
+        &self,
+        env: &AgentEnv,
+        conversation: &ConversationId,
+        message: &str,
+    ) -> ConversationRecord {
+        find_message(&env.rehearsal_folder, conversation, message)
     }
 
     fn protocol(

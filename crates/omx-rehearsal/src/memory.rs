@@ -18,6 +18,7 @@ use crate::selection::{
 use crate::state_file::{read, replace, with_lock};
 use crate::wire::PlayerAnswer;
 use omx_agents::agent::{ConversationId, MessageLabels};
+use omx_agents::conversation_record::ConversationRecord;
 
 /// The file of a conversation.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -266,6 +267,30 @@ impl ScenarioUses {
 
 fn conversation_file(folder: &Path, id: &ConversationId) -> PathBuf {
     folder.join(format!("{id}.json"))
+}
+
+/// What the record of a conversation says about a message.
+pub(super) fn find_message(
+    folder: &Path,
+    id: &ConversationId,
+    message: &str,
+) -> ConversationRecord {
+    let path = conversation_file(folder, id);
+    match read::<ConversationFile>(&path) {
+        Ok(Some(record)) => {
+            let is_it = |said: &Utterance| match said {
+                Utterance::ToAgent(text) => text.contains(message),
+                Utterance::ByAgent(_) => false,
+            };
+            match record.transcript.iter().any(is_it) {
+                true => ConversationRecord::Received,
+                false => ConversationRecord::NotReceived,
+            }
+        }
+        Ok(None) => ConversationRecord::Unknown,
+        Err(_) if path.metadata().is_ok_and(|file| file.len() == 0) => ConversationRecord::Empty,
+        Err(_) => ConversationRecord::Unknown,
+    }
 }
 
 /// The file of a scenario's uses. Editing the scenario starts a new count.

@@ -32,7 +32,7 @@ pub use limits::{LimitChange, LimitRequestId};
 pub use orphans::find_orphans;
 pub use private_folders::{PrivateFolders, PrivatePlaces};
 pub use record::Record;
-pub use recorded_work::WorkDifference;
+pub use recorded_work::{WorkDifference, WorkspaceState};
 pub use repository::{OtherAgents, RunRepository, StepEdits};
 pub use spec::{Budget, PipelineStage, RunLimits, RunSpec, VerificationLevel, Workspace};
 pub use spec_change::SpecChange;

@@ -15,6 +15,8 @@ pub(crate) struct RecordedWork {
     tree: Option<(StepKey, TreeId)>,
     /// Steps that began and did not finish. The workspace may hold half of them.
     begun: BTreeSet<StepKey>,
+    /// Whether a step was discarded.
+    has_discarded: bool,
 }
 
 /// How the workspace differs from what the journal says.
@@ -30,6 +32,31 @@ pub struct WorkDifference {
     pub tree: String,
 }
 
+/// The workspace, compared with what it was before the step in progress.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum WorkspaceState {
+    /// It has the same content.
+    AsBefore {
+        /// The hash of that content.
+        tree: String,
+    },
+    /// It has changed.
+    Changed,
+    /// It cannot be compared.
+    Unknown,
+}
+
+/// The content that the workspace had before the step in progress.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum ContentBefore {
+    /// This content.
+    Tree(TreeId),
+    /// The content of the run's branch: no step has changed anything.
+    Branch,
+    /// Unknown: a step was discarded, and its changes may still be there.
+    Unknown,
+}
+
 impl RecordedWork {
     pub(crate) fn read<'a>(records: impl Iterator<Item = &'a Record>) -> Self {
         let mut work = Self::default();
@@ -40,8 +67,11 @@ impl RecordedWork {
     /// Adds a record.
     pub(crate) fn apply(&mut self, record: &Record) {
         match record {
-            Record::StepStarted { step, .. } => {
+            Record::StepStarted { step, tree, .. } => {
                 self.begun.insert(step.clone());
+                if let Some(tree) = tree.as_deref().and_then(|tree| TreeId::new(tree).ok()) {
+                    self.tree = Some((step.clone(), tree));
+                }
             }
             Record::Committed { step, commit } => {
                 self.commits.extend(CommitId::new(commit).ok().map(|it| (step.clone(), it)));
@@ -57,6 +87,7 @@ impl RecordedWork {
                 self.commits.retain(|(known, _)| known != step);
                 // The workspace may still hold what the step did.
                 self.tree = None;
+                self.has_discarded = true;
             }
             Record::WorkAdopted { step, commit, tree } => {
                 let commit = commit.as_deref().and_then(|commit| CommitId::new(commit).ok());
@@ -75,6 +106,15 @@ impl RecordedWork {
     /// The content after the last finished step.
     pub(crate) fn tree(&self) -> Option<&(StepKey, TreeId)> {
         self.tree.as_ref()
+    }
+
+    /// The content before the step in progress.
+    pub(crate) fn before_step(&self) -> ContentBefore {
+        match &self.tree {
+            Some((_, tree)) => ContentBefore::Tree(tree.clone()),
+            None if self.has_discarded => ContentBefore::Unknown,
+            None => ContentBefore::Branch,
+        }
     }
 
     /// Whether a step began and did not finish.
@@ -118,6 +158,13 @@ mod tests {
         let work = RecordedWork::read(records.iter());
         assert_eq!(work.commit().unwrap().1, CommitId::new(&one).unwrap());
         assert_eq!(work.tree(), None);
+        assert_eq!(work.before_step(), ContentBefore::Unknown);
+        assert_eq!(RecordedWork::default().before_step(), ContentBefore::Branch);
+        // It begins again in a workspace that is as it was.
+        let (input, tree) = (String::new(), Some(one.clone()));
+        records.push(Record::StepStarted { step: step("fix1"), input, tree });
+        let work = RecordedWork::read(records.iter());
+        assert_eq!(work.before_step(), ContentBefore::Tree(TreeId::new(&one).unwrap()));
 
         let (commit, tree) = (None, two.clone());
         records.push(Record::WorkAdopted { step: step("work"), commit, tree });

@@ -16,7 +16,7 @@ use crate::git::{
     BranchName, Checkout, CommitId, CommitOutcome, GitError, GitLocation, StepCommit,
 };
 use crate::record::Record;
-use crate::recorded_work::{RecordedWork, WorkDifference};
+use crate::recorded_work::{ContentBefore, RecordedWork, WorkDifference, WorkspaceState};
 use crate::spec::Workspace;
 use crate::step_key::StepKey;
 use crate::workspace::{git, refusal};
@@ -282,6 +282,24 @@ impl RunRepository {
                 Some(found(step, what))
             }
             _ => None,
+        })
+    }
+
+    /// Compares the workspace with what it was before the step in progress.
+    pub fn workspace_state(&self) -> Result<WorkspaceState, GitError> {
+        let before = self.lock_recorded().before_step();
+        let checkout = self.checkout()?;
+        let before = match (before, &self.worktree) {
+            (ContentBefore::Tree(tree), _) => tree,
+            (ContentBefore::Branch, Some(_)) => checkout.branch_content(&self.branch)?,
+            (ContentBefore::Branch, None) | (ContentBefore::Unknown, _) => {
+                return Ok(WorkspaceState::Unknown);
+            }
+        };
+        checkout.remove_dead_locks(&self.branch)?;
+        Ok(match checkout.tree()? == before {
+            true => WorkspaceState::AsBefore { tree: before.as_str().to_owned() },
+            false => WorkspaceState::Changed,
         })
     }
 

@@ -5,13 +5,15 @@ mod account;
 mod errors;
 mod launch;
 mod lines;
+mod records;
 mod stream;
 mod tools;
 mod usage;
 
 use std::path::PathBuf;
 
-use crate::agent::ConversationSpec;
+use crate::agent::{ConversationId, ConversationSpec};
+use crate::conversation_record::ConversationRecord;
 use crate::driver::{AgentEnv, AgentInstallation, AgentKind, Driver};
 use crate::failure::Failure;
 use crate::limits::AgentLimits;
@@ -48,6 +50,15 @@ impl Driver for ClaudeDriver {
 
     fn state_folders(&self, env: &AgentEnv) -> Vec<PathBuf> {
         state_below(account::config_folder(env), &STATE)
+    }
+
+    fn find_message(
+        &self,
+        env: &AgentEnv,
+        conversation: &ConversationId,
+        message: &str,
+    ) -> ConversationRecord {
+        records::find_message(env, conversation, message)
     }
 
     fn protocol(

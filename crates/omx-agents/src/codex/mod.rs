@@ -10,6 +10,7 @@ mod exec;
 mod items;
 mod limit_resets;
 mod options;
+mod records;
 mod shell;
 mod transport;
 mod trust;
@@ -17,7 +18,8 @@ mod usage;
 
 use std::path::PathBuf;
 
-use crate::agent::ConversationSpec;
+use crate::agent::{ConversationId, ConversationSpec};
+use crate::conversation_record::ConversationRecord;
 use crate::driver::{AgentEnv, AgentInstallation, AgentKind, Driver};
 use crate::failure::Failure;
 use crate::limits::AgentLimits;
@@ -40,6 +42,15 @@ impl Driver for CodexDriver {
     /// own sandbox is off.
     fn state_folders(&self, env: &AgentEnv) -> Vec<PathBuf> {
         config::codex_home(env).into_iter().collect()
+    }
+
+    fn find_message(
+        &self,
+        env: &AgentEnv,
+        conversation: &ConversationId,
+        message: &str,
+    ) -> ConversationRecord {
+        records::find_message(env, conversation, message)
     }
 
     fn protocol(

@@ -4,6 +4,7 @@ mod account;
 mod acp;
 mod errors;
 mod launch;
+mod records;
 mod retries;
 mod session;
 mod tools;
@@ -11,7 +12,8 @@ mod turn;
 
 use std::path::PathBuf;
 
-use crate::agent::ConversationSpec;
+use crate::agent::{ConversationId, ConversationSpec};
+use crate::conversation_record::ConversationRecord;
 use crate::driver::{AgentEnv, AgentInstallation, AgentKind, Driver};
 use crate::environment::{find_on_path, variable};
 use crate::failure::{Failure, FailureCause};
@@ -37,8 +39,16 @@ impl Driver for GeminiDriver {
 
     /// All of its folder: gemini replaces files at its top level when it starts.
     fn state_folders(&self, env: &AgentEnv) -> Vec<PathBuf> {
-        let home = variable(env, "GEMINI_CLI_HOME").or_else(|| variable(env, "HOME"));
-        state_below(home.map(PathBuf::from), &[".gemini"])
+        state_below(home(env), &[".gemini"])
+    }
+
+    fn find_message(
+        &self,
+        env: &AgentEnv,
+        conversation: &ConversationId,
+        message: &str,
+    ) -> ConversationRecord {
+        records::find_message(home(env), conversation, message)
     }
 
     fn protocol(
@@ -54,4 +64,10 @@ impl Driver for GeminiDriver {
         let session = session::GeminiSession::new(spec.clone(), account);
         Ok(Box::new(acp::AcpProtocol::new(launch, session, *limits, env.clock)))
     }
+}
+
+/// The folder that gemini takes for the person's home.
+fn home(env: &AgentEnv) -> Option<PathBuf> {
+    let home = variable(env, "GEMINI_CLI_HOME").or_else(|| variable(env, "HOME"));
+    home.map(PathBuf::from)
 }

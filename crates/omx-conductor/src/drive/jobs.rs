@@ -4,12 +4,16 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
+use omx_agents::agent::ConversationId;
 use omx_agents::environment::agent_environment;
+use omx_agents::{AgentKind, ConversationRecord};
 use omx_kernel::approval::AllowLevel;
+use omx_kernel::confinement::WorkspaceAccess;
 use omx_kernel::{Refusal, RefusalCode};
+use omx_rehearsal::driver;
 use omx_runs::git::{GitError, StepCommit};
 use omx_runs::progress::Progress;
-use omx_runs::{RunRepository, StepEdits, StepKey, Workspace};
+use omx_runs::{RunRepository, StepEdits, StepKey, Workspace, WorkspaceState};
 use omx_store::runs::StepLogName;
 use omx_store::{ArtifactFolder, Store};
 use serde_json::Value;
@@ -17,7 +21,7 @@ use serde_json::Value;
 use super::project::ProjectWorld;
 use super::world::WorldEvent;
 use crate::check::CheckRun;
-use crate::engine::{Job, JobFailure, JobResult};
+use crate::engine::{Inspection, Job, JobFailure, JobResult};
 use crate::sandbox::CheckSandbox;
 use crate::workflow::{CheckResult, KeptPlan, Seat};
 
@@ -29,6 +33,9 @@ impl<Show: FnMut(&Progress)> ProjectWorld<'_, Show> {
             Job::Check { command } => ("check", self.check(step, command)?),
             Job::KeepPlan { plan } => ("plan", self.keep_plan(plan)),
             Job::Commit { edits } => ("commit", self.commit(edits)),
+            Job::Inspect { agent, conversation, message, access } => {
+                ("inspection", self.inspect(agent, conversation, message, access))
+            }
         };
         let stop = Arc::new(AtomicBool::new(false));
         self.jobs.insert(step.clone(), Arc::clone(&stop));
@@ -92,6 +99,30 @@ impl<Show: FnMut(&Progress)> ProjectWorld<'_, Show> {
                 Err(JobFailure::Busy(refusal.message))
             }
             Err(refusal) => Err(JobFailure::Failed(refusal.message)),
+        })
+    }
+
+    /// Finds out what became of a step's task.
+    fn inspect(
+        &self,
+        agent: AgentKind,
+        conversation: Option<ConversationId>,
+        message: String,
+        access: WorkspaceAccess,
+    ) -> Work {
+        let (env, repository) = (self.env.agents.clone(), self.repository.clone());
+        Box::new(move |_| {
+            let record = conversation.map_or(ConversationRecord::Unknown, |conversation| {
+                driver(agent).find_message(&env, &conversation, &message)
+            });
+            let workspace = match (access, repository) {
+                // Whatever is wrong with the repository is reported when an agent gets it.
+                (WorkspaceAccess::ReadWrite, Some(repository)) => {
+                    repository.workspace_state().unwrap_or(WorkspaceState::Unknown)
+                }
+                (WorkspaceAccess::ReadOnly, _) | (_, None) => WorkspaceState::Unknown,
+            };
+            Ok(JobResult::Inspected(Inspection { record, workspace }))
         })
     }
 

@@ -47,6 +47,7 @@ impl Engine {
                     }));
                     active.conversation =
                         KnownConversation { id: Some(conversation), is_delivered: false };
+                    active.lost = None;
                 }
                 if let Some(model) = model {
                     active.model = Some(model.clone());
@@ -154,22 +155,10 @@ impl Engine {
             }
             StepState::Resting(_)
             | StepState::Retrying(..)
+            | StepState::Inspecting
             | StepState::Working
             | StepState::Committing(_) => {}
         }
-    }
-
-    /// Reopens the step's conversation.
-    pub(super) fn reopen(&mut self, key: &StepKey, out: &mut Vec<RunEffect>) {
-        let Some(active) = self.active.get(key).cloned() else { return };
-        let StepKind::Agent(agent) = &active.step.kind else { return };
-        let (spec, message) = self.conversation(&active.step, agent, &active.conversation);
-        if let Some(active) = self.active.get_mut(key) {
-            active.state = StepState::Opening(message);
-            active.requests.clear();
-        }
-        self.note_waiting(out);
-        out.push(RunEffect::OpenAgent(key.clone(), spec));
     }
 }
 

@@ -141,6 +141,10 @@ impl Engine {
                 StepState::Ending(AfterEnd::Rest(_) | AfterEnd::Reopen) => {
                     active.state = StepState::Ending(AfterEnd::Drop);
                 }
+                StepState::Inspecting => {
+                    active.state = StepState::Ending(AfterEnd::Drop);
+                    out.push(RunEffect::StopJob(key.clone()));
+                }
                 StepState::Working if active.step.kind == StepKind::Check => {
                     active.state = StepState::Ending(AfterEnd::Drop);
                     out.push(RunEffect::StopJob(key.clone()));

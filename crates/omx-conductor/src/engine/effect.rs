@@ -2,7 +2,8 @@
 
 use std::sync::Arc;
 
-use omx_agents::agent::{AgentCommand, ConversationStart};
+use omx_agents::AgentKind;
+use omx_agents::agent::{AgentCommand, ConversationId, ConversationStart};
 use omx_agents::event::{ApprovalId, ApprovalRequest};
 use omx_kernel::confinement::WorkspaceAccess;
 use omx_runs::progress::Progress;
@@ -53,6 +54,17 @@ pub enum Job {
     KeepPlan {
         /// The plan, as its step produced it.
         plan: Value,
+    },
+    /// Find out what became of a step's task.
+    Inspect {
+        /// The agent that has the conversation.
+        agent: AgentKind,
+        /// The conversation, if it is known.
+        conversation: Option<ConversationId>,
+        /// The beginning of the task, as it was sent.
+        message: String,
+        /// What the step may do to the workspace. One that only reads leaves it as it was.
+        access: WorkspaceAccess,
     },
     /// Take care of the step's changes, and hash the workspace's content.
     Commit {

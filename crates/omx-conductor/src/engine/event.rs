@@ -6,6 +6,7 @@ use omx_kernel::Mode;
 use omx_runs::git::StepCommit;
 use omx_runs::{LimitChange, LimitRequestId, Record, StepKey};
 
+use super::Inspection;
 use crate::workflow::{CheckResult, KeptPlan};
 
 /// An input of the engine.
@@ -51,6 +52,8 @@ pub enum JobResult {
     Checked(CheckResult),
     /// The plan is in the project.
     PlanKept(KeptPlan),
+    /// What became of a step's task.
+    Inspected(Inspection),
     /// The step's changes are committed, kept or discarded.
     Committed(StepCommit),
 }

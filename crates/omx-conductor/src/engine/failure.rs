@@ -2,16 +2,13 @@
 
 use omx_agents::agent::AgentCommand;
 use omx_agents::failure::{Failure, FailureCause};
-use omx_agents::results::ResultKind;
 use omx_kernel::Timestamp;
 use omx_runs::progress::Progress;
 use omx_runs::{Record, RunLimits, StepKey};
 use serde_json::json;
 
-use super::open::{rerun_decision, skip_decision};
-use super::state::{ActiveStep, AfterEnd, KnownConversation, StepState, Wait};
+use super::state::{ActiveStep, AfterEnd, StepState, Wait};
 use super::{Engine, RunEffect, RunOutcome, progress};
-use crate::workflow::StepKind;
 
 /// How often to reopen a broken agent.
 const REOPENINGS: u32 = 2;
@@ -21,12 +18,10 @@ enum Response {
     Wait(Wait),
     /// Reopen the conversation at once.
     Reopen,
-    /// Abandon the conversation and restart the step.
-    BeginAgain,
+    /// The conversation is lost: look at what is left of the step.
+    Inspect,
     /// Only the person can resolve this.
     AskPerson,
-    /// Only the person can decide whether the step is done.
-    AskDecision,
     /// A retry makes no sense.
     Fail,
 }
@@ -50,13 +45,8 @@ impl Engine {
                 active.reopenings += 1;
                 AfterEnd::Reopen
             }
-            Response::BeginAgain => {
-                active.conversation = KnownConversation::default();
-                out.push(RunEffect::Show(Progress::Note(format!("{key} begins again").into())));
-                let why = failure.to_string();
-                out.push(RunEffect::Record(Record::StepDiscarded { step: key.clone(), why }));
-                let (step, input) = (key.clone(), active.input.clone());
-                out.push(RunEffect::Record(Record::StepStarted { step, input, tree: None }));
+            Response::Inspect => {
+                active.lost = Some(failure.to_string());
                 AfterEnd::Reopen
             }
             Response::AskPerson => {
@@ -64,15 +54,6 @@ impl Engine {
                     Some(remedy) => format!("{failure}; {remedy}"),
                     None => failure.to_string(),
                 };
-                return self.stop(RunOutcome::Blocked(words), out, now);
-            }
-            Response::AskDecision => {
-                let words = format!(
-                    "{failure}; nobody knows how much of {key} is done. Look at the folder, then \
-                     {} or {}",
-                    rerun_decision(key),
-                    skip_decision(key)
-                );
                 return self.stop(RunOutcome::Blocked(words), out, now);
             }
             Response::Fail => return self.step_failed(key, &failure.to_string(), out, now),
@@ -153,17 +134,9 @@ fn response(
         FailureCause::Network { .. }
         | FailureCause::Service { .. }
         | FailureCause::CutOff { .. } => wait(None, "network"),
-        // Only a work step whose task was delivered can have changed the workspace.
         // Programs do not store a conversation without messages, so before delivery
         // this failure is expected.
-        FailureCause::UnknownConversation { .. } => match &active.step.kind {
-            StepKind::Agent(agent)
-                if agent.wants == ResultKind::Work && active.conversation.is_delivered =>
-            {
-                Response::AskDecision
-            }
-            _ => Response::BeginAgain,
-        },
+        FailureCause::UnknownConversation { .. } => Response::Inspect,
         FailureCause::Silent { .. }
         | FailureCause::Garbage { .. }
         | FailureCause::LineTooLong { .. }

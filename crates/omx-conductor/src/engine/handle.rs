@@ -4,10 +4,10 @@ use omx_agents::agent::ConversationStart;
 use omx_kernel::{Refusal, Timestamp};
 use omx_runs::{Record, RunSpec, Usage};
 
+use super::inspect::usual_message;
 use super::state::{ActiveStep, KnownConversation, StepState};
 use super::{Engine, Job, RunEffect, RunEvent, RunOutcome, StepConversation, progress};
 use crate::input::input_hash;
-use crate::prompts;
 use crate::workflow::{AgentStep, JobStep, NextAction, Replay, Step, StepKind, replay};
 
 impl Engine {
@@ -142,13 +142,16 @@ impl Engine {
         }
         out.push(RunEffect::Show(progress::step_began(&step, &self.context)));
         let key = step.key.clone();
-        if let StepKind::Agent(agent) = &step.kind {
-            let known = interrupted.map(|step| step.conversation).unwrap_or_default();
-            let (spec, message) = self.conversation(&step, agent, &known);
-            let mut active = ActiveStep::new(step.clone(), input, StepState::Opening(message));
-            active.conversation = known;
+        if let StepKind::Agent(_) = &step.kind {
+            let mut active = ActiveStep::new(step, input, StepState::Inspecting);
+            active.conversation = interrupted.map(|step| step.conversation).unwrap_or_default();
+            let (message, known) =
+                (usual_message(&active.conversation), active.conversation.id.is_some());
             self.active.insert(key.clone(), active);
-            return out.push(RunEffect::OpenAgent(key, spec));
+            return match known {
+                true => self.inspect(&key, out),
+                false => self.open_for(&key, message, out),
+            };
         }
         let job = self.own_job(&step.kind);
         self.active.insert(key.clone(), ActiveStep::new(step, input, StepState::Working));
@@ -168,30 +171,18 @@ impl Engine {
         }
     }
 
-    /// The conversation of an agent step and its first message.
+    /// The conversation of an agent step.
     pub(super) fn conversation(
         &self,
         step: &Step,
         agent: &AgentStep,
         known: &KnownConversation,
-    ) -> (StepConversation, String) {
-        let (run, completed) = (&self.spec, &self.completed);
-        let (start, message) = match &known.id {
-            // Another agent received the task and may have done part of it.
-            None if known.is_delivered => {
-                (ConversationStart::New, prompts::task_again(run, completed, agent))
-            }
-            None => (ConversationStart::New, prompts::task(run, completed, agent)),
-            Some(id) => {
-                let message = if known.is_delivered {
-                    prompts::resume(agent.wants)
-                } else {
-                    prompts::task_again(run, completed, agent)
-                };
-                (ConversationStart::Resume(id.clone()), message)
-            }
+    ) -> StepConversation {
+        let start = match &known.id {
+            None => ConversationStart::New,
+            Some(id) => ConversationStart::Resume(id.clone()),
         };
-        let spec = StepConversation {
+        StepConversation {
             start,
             seat: step.seat.clone(),
             access: agent.access(),
@@ -199,8 +190,7 @@ impl Engine {
             phase: step.phase.clone(),
             max_micro_usd: self.money_left(),
             schema: agent.wants.schema(),
-        };
-        (spec, message)
+        }
     }
 
     /// A rule of the kernel refuses what the workflow writes. That is a bug in omx.

@@ -8,8 +8,8 @@ use serde_json::Value;
 
 use super::commit::step_edits;
 use super::state::{AfterEnd, StepState};
-use super::{Engine, Job, JobFailure, JobResult, RunEffect, RunOutcome, progress};
-use crate::workflow::StepResult;
+use super::{Engine, Inspection, Job, JobFailure, JobResult, RunEffect, RunOutcome, progress};
+use crate::workflow::{StepKind, StepResult};
 
 /// The first pause before a job is retried, and the longest.
 const FIRST_PAUSE_MS: u64 = 500;
@@ -29,8 +29,20 @@ impl Engine {
         match (active.state.clone(), result) {
             (StepState::Ending(AfterEnd::Drop), _) => self.drop_step(key, out, now),
             (StepState::Ending(AfterEnd::Reopen), _) => self.restart_own_job(key, out),
-            (StepState::Working | StepState::Committing(_), Err(JobFailure::NotStarted)) => {
-                self.drop_step(key, out, now);
+            (
+                StepState::Working | StepState::Committing(_) | StepState::Inspecting,
+                Err(JobFailure::NotStarted),
+            ) => self.drop_step(key, out, now),
+            (StepState::Inspecting, Ok(JobResult::Inspected(found))) => {
+                self.inspected(key, &found, out, now);
+            }
+            (
+                StepState::Inspecting,
+                Err(JobFailure::Busy(why) | JobFailure::Failed(why) | JobFailure::Interrupted(why)),
+            ) => {
+                let words = format!("{key}: what is done of it cannot be looked up: {why}");
+                out.push(RunEffect::Show(Progress::Note(words.into())));
+                self.inspected(key, &Inspection::UNKNOWN, out, now);
             }
             (StepState::Working, Ok(JobResult::Checked(check))) => {
                 self.commit(key, serde_json::to_value(&check).unwrap_or_default(), out);
@@ -111,6 +123,9 @@ impl Engine {
 
     fn restart_own_job(&mut self, key: &StepKey, out: &mut Vec<RunEffect>) {
         let Some(active) = self.active.get_mut(key) else { return };
+        if matches!(active.step.kind, StepKind::Agent(_)) {
+            return self.inspect(key, out);
+        }
         active.state = StepState::Working;
         let kind = active.step.kind.clone();
         out.push(RunEffect::StartJob(key.clone(), self.own_job(&kind)));

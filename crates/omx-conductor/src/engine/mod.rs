@@ -17,6 +17,7 @@ mod effect;
 mod event;
 mod failure;
 mod handle;
+mod inspect;
 mod job;
 mod limits;
 mod open;
@@ -26,6 +27,7 @@ mod state;
 pub use close::RunOutcome;
 pub use effect::{Job, RunEffect, StepConversation};
 pub use event::{DocumentFailure, JobFailure, JobResult, RunEvent};
+pub use inspect::Inspection;
 pub use open::StepDecision;
 pub use state::Engine;
 

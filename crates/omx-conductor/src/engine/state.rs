@@ -53,6 +53,8 @@ pub(super) struct ActiveStep {
     pub(super) input: String,
     pub(super) state: StepState,
     pub(super) conversation: KnownConversation,
+    /// Why the agent's program does not have the conversation any longer.
+    pub(super) lost: Option<String>,
     /// The model, if it is known.
     pub(super) model: Option<String>,
     /// The price of tokens whose real cost the agent reports at the end of its turn, in
@@ -80,6 +82,7 @@ impl ActiveStep {
             model,
             estimate: 0,
             conversation: KnownConversation::default(),
+            lost: None,
             failures: FailureSeries::default(),
             reopenings: 0,
             busy_jobs: 0,
@@ -105,6 +108,8 @@ pub(super) struct PendingRequest {
 /// The progress of a step.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum StepState {
+    /// What became of the step's task is looked up.
+    Inspecting,
     /// The conversation is being opened; this is its first message.
     Opening(String),
     /// The agent works.

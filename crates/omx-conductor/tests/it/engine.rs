@@ -3,17 +3,17 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
-use omx_agents::AgentKind;
 use omx_agents::agent::{AgentCommand, ApprovalDecision, ConversationId, ConversationStart};
 use omx_agents::event::{AgentEvent, ApprovalId, ApprovalRequest, TurnAnswer, UsageDelta};
 use omx_agents::failure::{Failure, FailureCause};
+use omx_agents::{AgentKind, ConversationRecord};
 use omx_conductor::engine::{
-    Engine, Job, JobFailure, JobResult, RunEffect, RunEvent, RunOutcome, StepDecision,
+    Engine, Inspection, Job, JobFailure, JobResult, RunEffect, RunEvent, RunOutcome, StepDecision,
 };
 use omx_conductor::workflow::CheckResult;
 use omx_kernel::{Mode, Timestamp};
 use omx_runs::progress::Progress;
-use omx_runs::{Record, RunSpec, StepKey};
+use omx_runs::{Record, RunSpec, SpecChange, StepKey, WorkspaceState};
 use serde_json::Value;
 
 use crate::kit;
@@ -25,6 +25,8 @@ struct EngineHarness {
     now: Timestamp,
     records: Vec<Record>,
     effects: Vec<RunEffect>,
+    /// What is found out about an interrupted step.
+    found: Inspection,
 }
 
 impl EngineHarness {
@@ -37,12 +39,21 @@ impl EngineHarness {
         records: Vec<Record>,
         decisions: &[(&str, StepDecision)],
     ) -> Self {
+        Self::finding(spec, records, decisions, Inspection::UNKNOWN)
+    }
+
+    fn finding(
+        spec: RunSpec,
+        records: Vec<Record>,
+        decisions: &[(&str, StepDecision)],
+        found: Inspection,
+    ) -> Self {
         let decisions: BTreeMap<String, StepDecision> =
             decisions.iter().map(|(step, decide)| ((*step).to_owned(), *decide)).collect();
         let opened = Engine::open(spec.clone(), kit::context(), &records, &decisions);
         let (engine, changes) = opened.unwrap();
         let now = Timestamp::parse(&spec.started_at).unwrap();
-        let mut play = Self { spec, engine, now, records, effects: Vec::new() };
+        let mut play = Self { spec, engine, now, records, effects: Vec::new(), found };
         play.handle(RunEvent::Opened { version: "1".to_owned(), changes });
         play
     }
@@ -50,6 +61,11 @@ impl EngineHarness {
     /// The process is killed, and another opens the run.
     fn killed(self, decisions: &[(&str, StepDecision)]) -> Self {
         Self::opened_from(self.spec, self.records, decisions)
+    }
+
+    /// The same, and this is found out about what was interrupted.
+    fn killed_and_found(self, record: ConversationRecord, workspace: WorkspaceState) -> Self {
+        Self::finding(self.spec, self.records, &[], Inspection { record, workspace })
     }
 
     /// Handles an event; documents are written at once.
@@ -64,6 +80,10 @@ impl EngineHarness {
                     }
                     RunEffect::WriteDocument(_) | RunEffect::CancelDocuments => {
                         events.push_back(RunEvent::DocumentWritten(Ok(())));
+                    }
+                    RunEffect::StartJob(step, Job::Inspect { .. }) => {
+                        let found = Ok(JobResult::Inspected(self.found.clone()));
+                        events.push_back(RunEvent::JobDone(step, found));
                     }
                     RunEffect::Record(record) => {
                         self.records.push(record.clone());
@@ -222,6 +242,76 @@ fn conductor_3_2_a_step_without_traces_begins_again_when_its_conversation_is_los
     let mut play = play.killed(&[]);
     play.report(&step, unknown());
     assert_eq!(play.opened(), (step, ConversationStart::New));
+}
+
+fn as_before() -> WorkspaceState {
+    WorkspaceState::AsBefore { tree: "a".repeat(40) }
+}
+
+/// A ralph that was killed after its conversation was recorded.
+fn killed_early() -> (EngineHarness, StepKey) {
+    let mut play = EngineHarness::new(kit::spec(Mode::Ralph));
+    let (step, _) = play.opened();
+    play.report(&step, started("c1"));
+    (play, step)
+}
+
+#[test]
+fn trust_5_1b_what_the_program_has_on_record_is_continued_and_not_sent_again() {
+    let (play, step) = killed_early();
+    let mut play = play.killed_and_found(ConversationRecord::Received, WorkspaceState::Changed);
+    assert_eq!(play.opened().1, ConversationStart::Resume(ConversationId::new("c1").unwrap()));
+    assert!(play.records.contains(&Record::Delivered { step: step.clone() }));
+    play.report(&step, started("c1"));
+    assert!(play.sent().is_some_and(|text| !text.contains("## Your part")), "{:?}", play.effects);
+    // The next process knows it from the journal.
+    let mut play = play.killed(&[]);
+    play.report(&step, started("c1"));
+    assert!(play.sent().is_some_and(|text| !text.contains("## Your part")), "{:?}", play.effects);
+}
+
+#[test]
+fn trust_5_1b_what_the_program_does_not_have_is_sent_as_if_for_the_first_time() {
+    let (play, step) = killed_early();
+    let mut play = play.killed_and_found(ConversationRecord::NotReceived, as_before());
+    play.report(&step, started("c1"));
+    assert!(play.sent().is_some_and(|text| text.starts_with("## Task")), "{:?}", play.effects);
+}
+
+#[test]
+fn trust_5_1b_an_empty_record_begins_again_where_the_workspace_is_as_it_was() {
+    let (play, step) = killed_early();
+    let mut play = play.killed_and_found(ConversationRecord::Empty, as_before());
+    assert_eq!(play.opened(), (step.clone(), ConversationStart::New));
+    play.report(&step, started("c2"));
+    assert!(play.sent().is_some_and(|text| text.starts_with("## Task")), "{:?}", play.effects);
+
+    let (play, _) = killed_early();
+    let play = play.killed_and_found(ConversationRecord::Empty, WorkspaceState::Changed);
+    let RunOutcome::Blocked(words) = play.closed() else { panic!("{:?}", play.effects) };
+    assert!(words.contains("decide work=rerun") && words.contains("decide work=skip"), "{words}");
+}
+
+#[test]
+fn trust_5_1b_lost_work_begins_again_where_the_workspace_is_as_it_was() {
+    let (mut play, step) = killed_early();
+    play.report(&step, AgentEvent::Text("I am at it.".to_owned()));
+    let mut play = play.killed_and_found(ConversationRecord::Unknown, as_before());
+    play.report(&step, unknown());
+    assert_eq!(play.opened(), (step, ConversationStart::New));
+}
+
+#[test]
+fn conductor_3_2_another_agent_gets_the_task_of_the_one_before_it() {
+    let (mut play, step) = killed_early();
+    play.report(&step, AgentEvent::Text("I am at it.".to_owned()));
+    let change = SpecChange { agent: Some("codex".to_owned()), ..SpecChange::default() };
+    play.records.push(Record::SpecChanged { change });
+    let mut play = play.killed(&[]);
+    assert_eq!(play.opened(), (step.clone(), ConversationStart::New));
+    assert_eq!(play.engine.spec().agent, "codex");
+    play.report(&step, started("c2"));
+    assert!(play.sent().is_some_and(|text| text.contains("received this before")));
 }
 
 #[test]

@@ -3,6 +3,7 @@
 use omx_agents::AgentEvent;
 use omx_agents::agent::{AgentCommand, AgentMessage, ApprovalDecision, ConversationStart};
 use omx_agents::event::ApprovalRequest;
+use omx_agents::results::ResultKind;
 use omx_conductor::drive::{ControlEvent, WorldEvent};
 use omx_conductor::engine::{Job, StepConversation};
 use omx_kernel::{Mode, Timestamp};
@@ -77,6 +78,13 @@ impl SimWorld {
                 if plan.get("plan_markdown").is_none() {
                     self.fail("what is kept is a plan", plan);
                 }
+            }
+            Job::Inspect { .. } => {
+                self.something_begins(step);
+                if self.agent_of(step).is_some() {
+                    self.fail("a step is looked at when its agent has ended", step);
+                }
+                self.wait_is_over(step);
             }
             Job::Commit { .. } => {
                 self.is_begun(step);
@@ -188,10 +196,15 @@ impl SimWorld {
             }
             _ => {}
         }
-        self.rules.paused.remove(step);
         if spec.start != ConversationStart::New {
             self.seen.insert("resumed conversation".to_owned());
         }
+        self.wait_is_over(step);
+    }
+
+    /// A step goes on: what it waited for is over.
+    fn wait_is_over(&mut self, step: &StepKey) {
+        self.rules.paused.remove(step);
         if let Some((until, counters)) = self.rules.waiting.remove(step) {
             self.seen.insert("waited for a limit".to_owned());
             if self.now < until {
@@ -236,6 +249,13 @@ impl SimWorld {
                 let known = known.and_then(|id| self.conversations.iter().find(|c| c.id == *id));
                 if !known.is_some_and(|conversation| conversation.is_lost) {
                     self.fail("a step is given up only if its conversation is lost", step);
+                }
+                let has_begun = known.is_some_and(|conversation| conversation.done > 0);
+                if has_begun && self.journal.tree.is_some() && !self.scenario.has_no_tree {
+                    self.fail("what may be done is not begun again by itself", step);
+                }
+                if known.is_some_and(|conversation| conversation.kind == Some(ResultKind::Work)) {
+                    self.seen.insert("lost with its work untouched".to_owned());
                 }
                 self.seen.insert("begun again".to_owned());
             }

@@ -165,6 +165,7 @@ impl World for SimWorld {
             Job::Check { .. } => 300_000,
             Job::KeepPlan { .. } => 1_000,
             Job::Commit { .. } => 2_000,
+            Job::Inspect { .. } => 1_000,
         };
         self.maybe_lock();
         self.jobs.insert(step.clone(), job);

@@ -24,9 +24,16 @@ pub struct SimJournal {
     pub closed: Option<String>,
     /// Limits that were changed since the run was begun.
     pub limits: LimitChange,
+    /// The workspace before the step in progress, as far as the journal can tell.
+    pub tree: Option<String>,
 }
 
 impl SimJournal {
+    /// The journal of a run that begins in a workspace with this content.
+    pub fn new(tree: String) -> Self {
+        Self { tree: Some(tree), ..Self::default() }
+    }
+
     /// A process opens the run.
     pub fn open(&mut self) {
         self.worked_ms += std::mem::take(&mut self.worked_now_ms);
@@ -38,13 +45,15 @@ impl SimJournal {
         self.lines.push(serde_json::to_string(record).unwrap());
         self.closed = None;
         match record.clone() {
-            Record::StepStarted { step, .. } => {
+            Record::StepStarted { step, tree, .. } => {
                 self.begun.insert(step);
+                self.tree = tree.or(self.tree.take());
             }
             Record::Conversation { step, id, .. } => {
                 self.conversations.insert(step, id);
             }
-            Record::StepFinished { step, .. } => {
+            Record::StepFinished { step, tree, .. } => {
+                self.tree = tree.or(self.tree.take());
                 self.begun.remove(&step);
                 self.conversations.remove(&step);
                 self.finished.insert(step);
@@ -54,6 +63,7 @@ impl SimJournal {
                 self.begun.remove(&step);
                 self.conversations.remove(&step);
                 self.finished.remove(&step);
+                self.tree = None;
                 *self.tries.entry(step).or_default() += 1;
             }
             Record::Usage { usage, .. } => self.usage.add(usage),

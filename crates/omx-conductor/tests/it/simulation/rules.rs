@@ -195,16 +195,16 @@ impl SimWorld {
             FailureCause::Rejected { .. } => {
                 self.rules.reasons.insert(UnfinishedReason::Rejected);
             }
-            FailureCause::UnknownConversation { .. } => {
-                let receivers = self.conversations.iter().filter(|known| known.step == step);
-                if receivers
-                    .clone()
-                    .any(|known| known.kind.is_none_or(|kind| kind == ResultKind::Work))
-                {
-                    self.rules.reasons.insert(UnfinishedReason::LostWork);
-                }
-            }
+            FailureCause::UnknownConversation { .. } => self.work_is_lost(&step),
             _ => {}
+        }
+    }
+
+    /// A conversation is gone, and perhaps work with it.
+    pub fn work_is_lost(&mut self, step: &StepKey) {
+        let mut receivers = self.conversations.iter().filter(|known| known.step == *step);
+        if receivers.any(|known| known.kind.is_none_or(|kind| kind == ResultKind::Work)) {
+            self.rules.reasons.insert(UnfinishedReason::LostWork);
         }
     }
 

@@ -4,13 +4,17 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 
+use omx_agents::ConversationRecord;
 use omx_agents::agent::ApprovalDecision;
 use omx_conductor::drive::{ControlEvent, Drive, WorldEvent};
-use omx_conductor::engine::{Engine, Job, JobFailure, JobResult, RunOutcome, StepDecision};
+use omx_conductor::engine::{
+    Engine, Inspection, Job, JobFailure, JobResult, RunOutcome, StepDecision,
+};
 use omx_conductor::workflow::{CheckResult, KeptPlan};
 use omx_kernel::Timestamp;
+use omx_kernel::confinement::WorkspaceAccess;
 use omx_runs::git::StepCommit;
-use omx_runs::{LimitChange, LimitRequestId, StepKey};
+use omx_runs::{LimitChange, LimitRequestId, StepKey, WorkspaceState};
 use omx_testkit::Random;
 
 use super::agents::{SimAgent, SimConversation};
@@ -97,7 +101,7 @@ impl SimWorld {
             queue: BTreeMap::new(),
             numbers: 0,
             arrived: Vec::new(),
-            journal: SimJournal::default(),
+            journal: SimJournal::new(workspace.tree()),
             documents,
             workspace,
             agents: Vec::new(),
@@ -313,12 +317,58 @@ impl SimWorld {
         match job {
             Job::Check { command } => Ok(JobResult::Checked(self.check_result(step, command))),
             Job::KeepPlan { .. } => Ok(JobResult::PlanKept(self.kept_plan())),
+            Job::Inspect { conversation, message, access, .. } => {
+                let id = conversation.map(|id| id.as_str().to_owned());
+                Ok(JobResult::Inspected(self.inspection(step, id, &message, access)))
+            }
             Job::Commit { .. } => {
                 self.rules.committed(step);
                 let tree = (!self.scenario.has_no_tree).then(|| self.workspace.tree());
                 Ok(JobResult::Committed(StepCommit { tree, ..StepCommit::default() }))
             }
         }
+    }
+
+    /// What an agent's program and the workspace say about a step. Either may say nothing.
+    fn inspection(
+        &mut self,
+        step: &StepKey,
+        id: Option<String>,
+        message: &str,
+        access: WorkspaceAccess,
+    ) -> Inspection {
+        if !message.contains("## Task") {
+            self.fail("what is looked for is the task", message);
+        }
+        let known = self.conversations.iter().position(|known| Some(&known.id) == id.as_ref());
+        let record = match known {
+            None => ConversationRecord::Unknown,
+            Some(_) if self.random.one_in(6) => ConversationRecord::Unknown,
+            Some(at) if self.conversations[at].is_lost || self.random.one_in(20) => {
+                self.conversations[at].is_lost = true;
+                self.seen.insert("empty record".to_owned());
+                self.work_is_lost(step);
+                ConversationRecord::Empty
+            }
+            Some(at) if self.conversations[at].has_task => {
+                self.seen.insert("received before".to_owned());
+                ConversationRecord::Received
+            }
+            Some(_) => ConversationRecord::NotReceived,
+        };
+        let workspace = match (access, &self.journal.tree) {
+            (WorkspaceAccess::ReadWrite, Some(tree)) if !self.scenario.has_no_tree => {
+                match *tree == self.workspace.tree() {
+                    true => WorkspaceState::AsBefore { tree: tree.clone() },
+                    false => WorkspaceState::Changed,
+                }
+            }
+            _ => WorkspaceState::Unknown,
+        };
+        if workspace == WorkspaceState::Changed {
+            self.work_is_lost(step);
+        }
+        Inspection { record, workspace }
     }
 
     fn check_result(&mut self, step: &StepKey, command: String) -> CheckResult {

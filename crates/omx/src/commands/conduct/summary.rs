@@ -152,8 +152,20 @@ fn next_command(
             words if words.contains("money") => "--budget-usd AMOUNT",
             _ => "--budget-time SPAN",
         })),
+        (RunOutcome::Blocked(words), _) if words.contains("decide ") => {
+            let choices = decisions(words).into_iter();
+            let commands =
+                choices.map(|choice| format!("{program} runs resume {id} --decide {choice}"));
+            Some(format!("decide and resume: {}", commands.collect::<Vec<_>>().join(", or ")))
+        }
         _ => Some(format!("resume it: {program} runs resume {id}")),
     }
+}
+
+/// The decisions that a message offers, such as `work=rerun`.
+fn decisions(words: &str) -> Vec<&str> {
+    let offered = words.split("decide ").skip(1);
+    offered.filter_map(|rest| rest.split_whitespace().next()).collect()
 }
 
 /// Entries of the scenario that a complete run should have played but did not.

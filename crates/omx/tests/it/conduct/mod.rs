@@ -23,6 +23,7 @@ mod own_git;
 mod own_git_confined;
 mod power_cut;
 mod real;
+mod received;
 mod relay_peers;
 mod repeats;
 mod resume_flags;

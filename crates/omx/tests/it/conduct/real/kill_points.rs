@@ -105,6 +105,23 @@ pub fn run(
     driven.outcome()
 }
 
+/// Runs a mode until this kill, which ends all processes, and does not resume it.
+pub fn kill_once(project: &RealProject, mode: &str, args: &[&str], blow: &KillPoint) {
+    project.server.hold(blow.held.0, blow.held.1);
+    let mut driven = project.start(mode, args);
+    await_moment(project, &mut driven, blow, &project.home.folder().join("checks"));
+    let unanswered = unanswered(project);
+    strike(project, &driven, blow.victim);
+    let outcome = driven.outcome();
+    assert_eq!(outcome.code, None, "{blow:?} came too late: {outcome:#?}");
+    project.await_nobody();
+    await_condition("the dead are noticed", DEADLINE, || {
+        let requests = project.server.requests();
+        unanswered.iter().all(|at| requests[*at].progress == ReplyProgress::Broken)
+    });
+    project.server.release(blow.held.0, blow.held.1);
+}
+
 fn await_moment(project: &RealProject, driven: &mut DrivenOmx, blow: &KillPoint, checks: &Path) {
     let what = format!("{blow:?}");
     let is_asked = || {

@@ -10,3 +10,4 @@ mod parts;
 mod plans_and_reviews;
 mod project;
 mod ralph;
+mod received;
