@@ -96,7 +96,11 @@ pub fn status(context: &Context<'_>, request: &StatusRequest) -> Result<StatusRe
     let Some(state) = store.read()? else { return Ok(report) };
     let reads = read_noteworthy(&store, Some(&state), request.session.as_ref(), now)?;
     for read in reads {
-        let modes: Vec<Mode> = read.snapshot.active_modes().collect();
+        let mut modes: Vec<Mode> = read.snapshot.active_modes().collect();
+        // What was cancelled and could not be written is not active.
+        if !modes.is_empty() && store.is_marked_cancelled(&read.snapshot.scope) {
+            modes.clear();
+        }
         report.active.extend(modes.iter().map(|mode| active(&state, &read, *mode, now)));
         if !modes.is_empty() && read.snapshot.scope.session().is_some() {
             report.stops.push(stop_answer(context, &store, &read, now));

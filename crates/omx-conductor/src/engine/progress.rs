@@ -73,12 +73,39 @@ pub(super) fn needs_person(step: &StepKey, ask: &ApprovalRequest) -> Progress {
     Progress::NeedsYou { step: step.clone(), what: describe_approval_request(ask).into() }
 }
 
+/// Text on one line, in which a line break cannot be taken for a space: a command that
+/// looks like a comment must not hide a second one.
+fn with_visible_breaks(text: &str) -> String {
+    text.trim_end().replace('\r', "\\r").replace('\n', "\\n")
+}
+
 /// Describes what an agent wants to do, for people.
 pub(crate) fn describe_approval_request(ask: &ApprovalRequest) -> String {
     match ask {
-        ApprovalRequest::Edit { paths, .. } => format!("edit {}", paths.join(", ")),
-        ApprovalRequest::Command { command, .. } => format!("run {command}"),
+        ApprovalRequest::Edit { paths, .. } => {
+            let paths: Vec<String> = paths.iter().map(|path| with_visible_breaks(path)).collect();
+            format!("edit {}", paths.join(", "))
+        }
+        ApprovalRequest::Command { command, .. } => {
+            format!("run {}", with_visible_breaks(command))
+        }
         ApprovalRequest::Tool { server, tool } => format!("call {server} {tool}"),
         ApprovalRequest::Other { what } => what.clone(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use omx_kernel::approval::TargetLocation;
+
+    use super::*;
+
+    #[test]
+    fn trust_6_2_a_question_shows_the_line_breaks_of_a_command() {
+        let ask = ApprovalRequest::Command {
+            command: "# only a comment\nrm -rf x\n".to_owned(),
+            location: TargetLocation::Inside,
+        };
+        assert_eq!(describe_approval_request(&ask), "run # only a comment\\nrm -rf x");
     }
 }

@@ -78,7 +78,28 @@ pub(super) fn nothing_lines(
     }
     lines.push(String::new());
     lines.push(message::USE_FORCE.to_owned());
+    if let Checked::Scope(Scope::Session(own)) = checked {
+        lines.extend(active_elsewhere(store, own));
+    }
     lines
+}
+
+/// Names what is active in other sessions: somebody who cancels expects that to stop.
+fn active_elsewhere(store: &Store, own: &SessionId) -> Option<String> {
+    let sessions = active_sessions(store).ok()?;
+    let others = sessions.iter().filter(|(session, _)| *session != own);
+    let list: Vec<String> = others
+        .map(|(session, modes)| {
+            let modes: Vec<&str> = modes.iter().map(|mode| mode.name()).collect();
+            format!("{session} ({})", modes.join(", "))
+        })
+        .collect();
+    (!list.is_empty()).then(|| {
+        format!(
+            "Active in other sessions: {}. Name one by its session id, or cancel every session.",
+            list.join("; ")
+        )
+    })
 }
 
 /// A hint that something is also active outside any session.

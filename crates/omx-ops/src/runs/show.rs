@@ -7,6 +7,7 @@ use omx_store::runs::JournalEntry;
 use serde_json::json;
 
 use super::find::open_folder;
+use super::ownership::is_own;
 use super::select::RunSelector;
 use crate::context::Context;
 use crate::report;
@@ -25,6 +26,17 @@ pub struct RunReport {
     pub overview: Overview,
     /// Its records.
     pub entries: Vec<JournalEntry<Record>>,
+    /// Whose it is.
+    pub ownership: RunOwnership,
+}
+
+/// Whose a run is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RunOwnership {
+    /// The person started or adopted it.
+    Own,
+    /// It came from elsewhere.
+    Foreign,
 }
 
 impl RunStatusReport {
@@ -42,6 +54,9 @@ impl RunReport {
             |entry| json!({"seq": entry.seq, "at": entry.at.to_string(), "record": entry.record}),
         );
         object["journal"] = journal.collect();
+        if self.ownership == RunOwnership::Foreign {
+            object["foreign"] = true.into();
+        }
         report::from_json(&object)
     }
 }
@@ -59,5 +74,7 @@ pub fn run_show(context: &Context<'_>, run: &RunSelector) -> Result<RunReport, R
     let folder = open_folder(&store, &id)?;
     let overview = overview(&store, &folder)?;
     let entries = folder.journal()?.read_all()?;
-    Ok(RunReport { overview, entries })
+    let ownership =
+        if is_own(context, &folder)? { RunOwnership::Own } else { RunOwnership::Foreign };
+    Ok(RunReport { overview, entries, ownership })
 }

@@ -1,7 +1,7 @@
 //! Shows a run's report, step by step.
 
 use omx_kernel::{ForeignText, Refusal};
-use omx_ops::{Context, RunSelector, run_show};
+use omx_ops::{Context, RunOwnership, RunSelector, run_show};
 use omx_runs::Record;
 use omx_store::runs::JournalEntry;
 
@@ -38,8 +38,14 @@ pub(super) fn show(
             question.step.one_line()
         ));
     }
-    if seen.is_resumable() {
-        lines.push(format!("resume it: {program} runs resume {id}"));
+    match report.ownership {
+        RunOwnership::Foreign => lines.push(format!(
+            "foreign: you did not start it here; see what it would do: {program} runs adopt {id}"
+        )),
+        RunOwnership::Own if seen.is_resumable() => {
+            lines.push(format!("resume it: {program} runs resume {id}"));
+        }
+        RunOwnership::Own => {}
     }
     Ok(output::lines(&lines))
 }

@@ -85,6 +85,8 @@ struct Cancelled {
     run: i32,
     /// `runs --json` after the damage was undone.
     runs: Value,
+    /// `status --json` after the damage was undone.
+    status: Value,
     /// What a Stop of the run's session got after the damage was undone.
     stop: String,
 }
@@ -125,6 +127,7 @@ fn cancelled_under(damage: &Damage, cancel: &str) -> Cancelled {
          code=0; wait $run || code=$?; echo $code > \"$out/run_code\"\n\
          {}\n\
          \"$OMX\" runs --json > \"$out/runs\"\n\
+         \"$OMX\" status --json > \"$out/status\"\n\
          echo '{{\"hook_event_name\":\"Stop\",\"session_id\":\"'$id'\",\"cwd\":\"'$disk'\"}}' |\n\
            \"$OMX\" hook --host claude > \"$out/stop\"\n",
         damage.strike, damage.undo
@@ -183,6 +186,7 @@ fn cancelled_under(damage: &Damage, cancel: &str) -> Cancelled {
         took: Duration::from_nanos(number("took")),
         run: i32::try_from(number("run_code")).unwrap(),
         runs: serde_json::from_str(&file("runs")).unwrap_or_else(|_| panic!("{}", context())),
+        status: serde_json::from_str(&file("status")).unwrap_or_else(|_| panic!("{}", context())),
         stop: file("stop"),
         repository,
     }
@@ -222,6 +226,7 @@ impl Cancelled {
         assert!(self.took < GONE, "{:?}: {}", self.took, self.answer);
         assert!(codes.contains(&self.run), "{}: {}\n{}", self.run, self.answer, log());
         assert_eq!(self.runs["runs"][0]["state"], "cancelled", "{}", self.runs);
+        assert_eq!(self.status["active_modes"], serde_json::json!([]), "{}", self.status);
         assert_eq!(self.stop, "{}\n", "a Stop is released");
     }
 }
