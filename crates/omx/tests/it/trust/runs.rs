@@ -48,6 +48,9 @@ fn trust_2_3_a_run_that_came_with_a_clone_is_foreign() {
     let listed = project.omx(&["runs"]);
     assert!(listed.stdout.contains("foreign"), "{listed:?}");
     assert_eq!(project.omx(&["runs", "--json"]).ok()["runs"][0]["foreign"], true);
+    let shown = project.omx(&["runs", "show", &id]).stdout;
+    assert!(shown.contains("foreign: ") && !shown.contains("resume it"), "{shown}");
+    assert_eq!(project.omx(&["runs", "show", &id, "--json"]).ok()["foreign"], true);
     assert_foreign(&project.omx(&["runs", "resume", &id]));
     assert_foreign(&project.omx(&["runs", "drive", &id]));
     assert_foreign(&clone.start(&["--resume", &id]));
