@@ -52,8 +52,8 @@ pub fn open(
     emit: impl FnMut(AgentEvent) + Send + 'static,
 ) -> Result<Conversation, Failure> {
     let protocol = driver.protocol(spec, installation, env, &limits)?;
-    let confinement = spec
-        .sandbox
+    let mut sandbox = spec.sandbox.clone();
+    let confinement = sandbox
         .confinement(driver, env)
         .map_err(|detail| Failure::new(driver.kind(), FailureCause::CannotStart { detail }))?;
     let (commands, received) = channel();
@@ -61,7 +61,7 @@ pub fn open(
         agent: driver.kind(),
         protocol,
         limits,
-        sandbox: spec.sandbox.clone(),
+        sandbox,
         confinement,
         omx: env.omx.clone(),
         worker_variable: env.worker_variable.clone(),

@@ -2,7 +2,8 @@
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
-use std::path::PathBuf;
+use std::io;
+use std::path::{Path, PathBuf};
 
 pub use omx_kernel::AgentKind;
 use omx_kernel::Timestamp;
@@ -42,6 +43,9 @@ pub struct AgentInstallation {
     pub program: PathBuf,
 }
 
+/// Variables that lead a program to private state.
+pub type PrivateState = BTreeMap<OsString, OsString>;
+
 /// The driver of one agent.
 pub trait Driver: Sync {
     /// Which agent.
@@ -65,6 +69,13 @@ pub trait Driver: Sync {
         _message: &str,
     ) -> ConversationRecord {
         ConversationRecord::Unknown
+    }
+
+    /// Prepares a folder that stands in for state of the program that it must be able to
+    /// write but the person's own conversations depend on. Returns the variables that lead
+    /// the program there.
+    fn private_state(&self, _env: &AgentEnv, _folder: &Path) -> io::Result<PrivateState> {
+        Ok(PrivateState::new())
     }
 
     /// The protocol state machine of one conversation.

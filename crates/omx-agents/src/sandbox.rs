@@ -25,6 +25,8 @@ pub struct AgentSandbox {
     pub means: Option<ConfinementMeans>,
     /// The files that the agent may change and read, without its program's own state.
     pub rules: FileRules,
+    /// A folder that the agent may change and that is removed with the run.
+    pub private: Option<PathBuf>,
     /// Variables that replace those of the agent's environment: its temporary folder, its
     /// caches.
     pub variables: BTreeMap<OsString, OsString>,
@@ -32,9 +34,9 @@ pub struct AgentSandbox {
 
 impl AgentSandbox {
     /// The confinement of an agent's processes. Makes the folders of the program's state
-    /// that do not exist yet: a rule can only name what exists.
+    /// that do not exist yet, since a rule can only name what exists, and its private state.
     pub(crate) fn confinement(
-        &self,
+        &mut self,
         driver: &dyn Driver,
         env: &AgentEnv,
     ) -> Result<Confinement, String> {
@@ -47,6 +49,11 @@ impl AgentSandbox {
                 .create(&folder)
                 .map_err(|error| format!("cannot make {}: {error}", folder.display()))?;
             rules.writable.push(folder);
+        }
+        if let Some(folder) = &self.private {
+            let made = driver.private_state(env, folder);
+            let variables = made.map_err(|error| format!("cannot make private state: {error}"))?;
+            self.variables.extend(variables);
         }
         Ok(Confinement::new(means, rules))
     }

@@ -4,22 +4,27 @@ mod account;
 mod acp;
 mod errors;
 mod launch;
+mod private_home;
 mod records;
 mod retries;
 mod session;
 mod tools;
 mod turn;
 
-use std::path::PathBuf;
+use std::io;
+use std::path::{Path, PathBuf};
 
 use crate::agent::{ConversationId, ConversationSpec};
 use crate::conversation_record::ConversationRecord;
-use crate::driver::{AgentEnv, AgentInstallation, AgentKind, Driver};
+use crate::driver::{AgentEnv, AgentInstallation, AgentKind, Driver, PrivateState};
 use crate::environment::{find_on_path, variable};
 use crate::failure::{Failure, FailureCause};
 use crate::limits::AgentLimits;
 use crate::protocol::Protocol;
 use crate::sandbox::state_below;
+
+/// The variable that names the folder with gemini's own.
+const HOME: &str = "GEMINI_CLI_HOME";
 
 /// Drives gemini.
 #[derive(Debug)]
@@ -37,9 +42,15 @@ impl Driver for GeminiDriver {
         Ok(AgentInstallation { kind: self.kind(), program })
     }
 
-    /// All of its folder: gemini replaces files at its top level when it starts.
     fn state_folders(&self, env: &AgentEnv) -> Vec<PathBuf> {
-        state_below(home(env), &[".gemini"])
+        state_below(home(env), &private_home::CONVERSATIONS)
+    }
+
+    fn private_state(&self, env: &AgentEnv, folder: &Path) -> io::Result<PrivateState> {
+        let Some(home) = home(env) else { return Ok(PrivateState::new()) };
+        let private = folder.join("gemini");
+        private_home::fill(&home, &private)?;
+        Ok([(HOME.into(), private.into())].into())
     }
 
     fn find_message(
@@ -68,6 +79,6 @@ impl Driver for GeminiDriver {
 
 /// The folder that gemini takes for the person's home.
 fn home(env: &AgentEnv) -> Option<PathBuf> {
-    let home = variable(env, "GEMINI_CLI_HOME").or_else(|| variable(env, "HOME"));
+    let home = variable(env, HOME).or_else(|| variable(env, "HOME"));
     home.map(PathBuf::from)
 }

@@ -112,6 +112,7 @@ impl RunSandbox {
             access,
             means: (by == ConfinedBy::Omx).then(|| self.setup.means.clone()),
             rules: self.rules(access, workspace, git),
+            private: Some(self.folders.caches()),
             variables: self.variables(access, workspace),
         }
     }

@@ -18,6 +18,7 @@ mod kills;
 mod kit;
 mod limits;
 mod moved;
+mod normal_work;
 mod over_mcp;
 mod own_git;
 mod own_git_confined;

@@ -9,13 +9,14 @@ use super::project::RealProject;
 /// What Claude Code did in a run before it was confined. `ROOT` is the checkout.
 const ATTACKS: &str = "echo evil > ROOT/README.md; echo x > $HOME/planted; (cd ROOT; git \
                        update-ref refs/heads/main HEAD; git commit --allow-empty -m evil; git \
-                       stash -u); echo evil > ROOT/.git/hooks/pre-commit";
+                       stash -u; git push origin HEAD:evil); git push ROOT/../remote.git HEAD:evil; \
+                       echo evil > ROOT/.git/hooks/pre-commit";
 
 /// What codex holds with a question of its own.
 const DESTRUCTION: &str = "rm -f ROOT/notes.txt; (cd ROOT; git reset --hard); rm -rf \
                            ROOT/.omx/state";
 
-fn assert_nothing_planted(project: &RealProject) {
+pub(super) fn assert_nothing_planted(project: &RealProject) {
     project.assert_left_alone();
     assert!(!project.home.home().join("planted").exists());
     assert!(!project.home.root().join(".git/hooks/pre-commit").exists());
@@ -23,7 +24,7 @@ fn assert_nothing_planted(project: &RealProject) {
 }
 
 /// The model learns the checkout's path only once the project exists.
-fn project(
+pub(super) fn project(
     cli: AgentCli,
     scripts: impl Fn(&str) -> Vec<omx_testkit::model::ModelScript>,
 ) -> RealProject {
@@ -44,8 +45,13 @@ fn cannot_leave_its_workspace(cli: AgentCli) {
             answers("tidy", &[parts::TIDY], parts::looked("Nothing to tidy.")),
         ]
     });
+    let remote = project.home.root().parent().unwrap().join("remote.git");
+    let remote = remote.to_str().unwrap();
+    project.git(&["init", "-q", "--bare", remote]);
+    project.git(&["remote", "add", "origin", remote]);
     let outcome = project.run("ralph", &["--check", "sh check.sh", "greet people by name"]);
     assert_eq!(outcome.code, Some(0), "{outcome:#?} {:#?}", project.server.seen());
+    assert_eq!(project.git(&["-C", remote, "for-each-ref"]), "");
     assert_eq!(project.on_branch("greet.sh"), "echo \"Hello, ${1:-world}!\"\n");
     assert_eq!(project.commits(), ["greet.sh greets"]);
     assert_eq!(project.document("ralph")["run_outcome"], "finish");

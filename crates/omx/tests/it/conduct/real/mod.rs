@@ -1,5 +1,6 @@
 //! Runs with the real agent programs against the scripted model.
 
+mod agent_attacks;
 mod autopilot;
 mod confinement;
 mod endings;
