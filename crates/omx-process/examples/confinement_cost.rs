@@ -3,6 +3,8 @@
 //!
 //!     cargo run --release -p omx-process --example confinement_cost
 
+#![expect(clippy::print_stdout, reason = "figures are its purpose")]
+
 use std::error::Error;
 use std::fs;
 use std::path::Path;
