@@ -49,6 +49,13 @@ pub fn preview(config: &Config, files: &[WaitingFile]) -> Vec<String> {
             lines.push(format!("  {key} = {value}"));
             lines.push(format!("      {meaning}{}", instead.unwrap_or_default()));
         }
+        let others = file.all.iter().filter(|setting| !file.settings.contains(setting));
+        for setting in others {
+            let key = EscapedText::one_line(&setting.key);
+            let value = EscapedText::one_line(setting.value.as_json());
+            lines.push(format!("  {key} = {value}"));
+            lines.push("      changes nothing now, but will count if you change yours".to_owned());
+        }
     }
     lines
 }

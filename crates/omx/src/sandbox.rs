@@ -47,6 +47,10 @@ const SECRETS: [&str; 24] = [
     ".terraform.d/credentials.tfrc.json",
 ];
 
+/// The person's terminals: who can open one reads what is typed there, and writes as if
+/// omx did. A program that needs terminals of its own gets them by `sandbox.write`.
+const TERMINALS: &str = "/dev/pts";
+
 /// The longest path for temporary folders, in bytes. A socket's path has at most 107.
 const MAX_TEMPORARY: usize = 40;
 
@@ -63,11 +67,18 @@ pub fn setup(context: &Context<'_>, config: &Config) -> SandboxSetup {
         || home.into_iter().flat_map(|home| SECRETS.map(|name| home.join(name))).collect();
     let existing = |paths: Vec<PathBuf>| paths.into_iter().filter(|path| path.exists()).collect();
     let mode = config.get("sandbox.mode").and_then(|setting| setting.value.as_str());
+    let writable: Vec<PathBuf> = existing(paths(config, "sandbox.write", home).unwrap_or_default());
+    let mut hidden: Vec<PathBuf> =
+        existing(paths(config, "sandbox.hide", home).unwrap_or_else(secrets));
+    let terminals = Path::new(TERMINALS);
+    if terminals.exists() && !writable.iter().any(|path| terminals.starts_with(path)) {
+        hidden.push(terminals.to_owned());
+    }
     SandboxSetup {
         setting: mode.and_then(SandboxSetting::parse).unwrap_or_default(),
         means: find_confinement(edge::on_path(Path::new("bwrap")).as_deref()),
-        hidden: existing(paths(config, "sandbox.hide", home).unwrap_or_else(secrets)),
-        writable: existing(paths(config, "sandbox.write", home).unwrap_or_default()),
+        hidden,
+        writable,
         places: places(context.dialect, home),
     }
 }

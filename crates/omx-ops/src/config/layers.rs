@@ -76,6 +76,9 @@ pub struct WaitingFile {
     pub hash: ContentHash,
     /// What waits.
     pub settings: Vec<WaitingSetting>,
+    /// Everything that the file sets. Trust is in all of it: what another file overrides
+    /// now, or what tightens now, may loosen later.
+    pub all: Vec<WaitingSetting>,
 }
 
 /// A setting that never counts in a project's file.
@@ -203,7 +206,13 @@ fn put_project_file(
     let hash = ContentHash::from_content(file.text.as_bytes());
     let mut is_trusted = None;
     let mut waiting = Vec::new();
+    let mut all = Vec::new();
     for setting in file.settings {
+        let whole = WaitingSetting {
+            key: canonical(&setting.key),
+            value: setting.value.clone(),
+            line: setting.line,
+        };
         let judged = match judge(&setting.key, &setting.value) {
             ProjectValue::WaitsForTrust
                 if *is_trusted
@@ -215,18 +224,20 @@ fn put_project_file(
         };
         let origin = Origin::File(path.to_owned(), setting.line);
         match judged {
-            ProjectValue::Counts => config.put(&setting.key, setting.value, origin),
-            ProjectValue::WaitsForTrust => waiting.push(WaitingSetting {
-                key: canonical(&setting.key),
-                value: setting.value,
-                line: setting.line,
-            }),
+            ProjectValue::Counts => {
+                all.push(whole);
+                config.put(&setting.key, setting.value, origin);
+            }
+            ProjectValue::WaitsForTrust => {
+                all.push(whole.clone());
+                waiting.push(whole);
+            }
             ProjectValue::PersonOnly => {
                 config.ignored.push(IgnoredSetting { key: setting.key, origin });
             }
         }
     }
-    config.waiting.push(WaitingFile { path: path.to_owned(), hash, settings: waiting });
+    config.waiting.push(WaitingFile { path: path.to_owned(), hash, settings: waiting, all });
 }
 
 /// Parses and checks a value given as plain text for a key.

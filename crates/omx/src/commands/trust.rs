@@ -80,9 +80,12 @@ fn report(config: &Config, is_trusted: bool) -> Value {
     let files = config.waiting.iter().map(|file| {
         let settings = file.settings.iter();
         let settings = settings.map(|setting| (setting.key.clone(), setting.value.clone()));
+        let all = file.all.iter();
+        let all = all.map(|setting| (setting.key.clone(), setting.value.clone()));
         Value::record([
             ("path", Value::string(&file.path.to_string_lossy())),
             ("settings", Value::object(settings.collect())),
+            ("all", Value::object(all.collect())),
         ])
     });
     Value::record([("trusted", Value::bool(is_trusted)), ("files", Value::array(files.collect()))])

@@ -9,10 +9,10 @@ use omx_testkit::CommandOutcome;
 use super::kit::Repository;
 
 /// A ralph whose builder, verifiers and tidier run these commands. `ROOT` is the checkout.
-struct Attack {
-    builder: &'static str,
-    verifier: &'static str,
-    check: &'static str,
+pub(super) struct Attack {
+    pub(super) builder: &'static str,
+    pub(super) verifier: &'static str,
+    pub(super) check: &'static str,
 }
 
 impl Default for Attack {
@@ -31,7 +31,7 @@ struct PersonsFiles {
 }
 
 impl Attack {
-    fn repository(&self) -> Repository {
+    pub(super) fn repository(&self) -> Repository {
         let quote = |text: &str| serde_json::to_string(text).unwrap();
         let scenario = format!(
             r#"
@@ -69,7 +69,7 @@ do = [
 
     /// Runs the attack, and asserts that it changed nothing outside the workspace.
     #[track_caller]
-    fn run(&self) -> (Repository, CommandOutcome) {
+    pub(super) fn run(&self) -> (Repository, CommandOutcome) {
         let repository = self.repository();
         let before = observe(&repository);
         let outcome = repository.run("ralph", &["attack"]);
@@ -112,7 +112,7 @@ fn observe(repository: &Repository) -> PersonsFiles {
 }
 
 /// What the agents said.
-fn agent_texts(repository: &Repository) -> String {
+pub(super) fn agent_texts(repository: &Repository) -> String {
     let events = fs::read_to_string(repository.run_folder().join("events.jsonl")).unwrap();
     let lines = events.lines().filter(|line| line.contains("\"said\""));
     lines.collect::<Vec<_>>().join("\n")
@@ -120,7 +120,7 @@ fn agent_texts(repository: &Repository) -> String {
 
 /// Asserts that the run is complete, with the builder's work in its branch.
 #[track_caller]
-fn assert_built(repository: &Repository, outcome: &CommandOutcome) {
+pub(super) fn assert_built(repository: &Repository, outcome: &CommandOutcome) {
     assert_eq!(outcome.code, Some(0), "{outcome:#?}");
     let branch = format!("omx-run/{}:work.txt", repository.id());
     assert_eq!(repository.project.run_git(&["show", &branch]).stdout, "built\n");

@@ -32,6 +32,7 @@ mod retention;
 mod stops;
 mod summaries;
 mod terminals;
+mod terminals_of_others;
 mod truth;
 mod two_doors;
 mod unconfined;

@@ -84,6 +84,19 @@ fn trust_2_1_what_tightens_counts_at_once() {
     assert!(!clone.project.omx(&["config", "list", "--show-origin"]).stdout.contains("trust"));
 }
 
+/// A later pull can remove the file that overrides another one.
+#[test]
+fn trust_2_1_trust_shows_everything_that_a_file_sets() {
+    let file = r#"{"check":"make test","allow":"all","sandbox":"auto"}"#;
+    let clone = Clone::with(&[(FILE, file), (".omx/config.toml", "allow = \"edits\"\n")]);
+    let shown = clone.project.omx(&["trust"]);
+    for line in ["check = \"make test\"", "allow = \"all\"", "sandbox.mode = \"auto\""] {
+        assert!(shown.stdout.contains(line), "{line}: {shown:?}");
+    }
+    let object = clone.project.omx(&["trust", "--json"]).json();
+    assert_eq!(object["files"][0]["all"]["allow"], "all", "{object}");
+}
+
 #[test]
 fn trust_2_1_trust_is_in_the_content_and_is_kept_outside_the_project() {
     let clone = attacked();
