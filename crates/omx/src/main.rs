@@ -20,6 +20,7 @@ mod launcher;
 mod live;
 mod output;
 mod relay;
+mod relayed_call;
 mod sandbox;
 mod terminal;
 mod text;
