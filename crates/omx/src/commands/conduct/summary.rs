@@ -152,20 +152,33 @@ fn next_command(
             words if words.contains("money") => "--budget-usd AMOUNT",
             _ => "--budget-time SPAN",
         })),
-        (RunOutcome::Blocked(words), _) if words.contains("decide ") => {
-            let choices = decisions(words).into_iter();
-            let commands =
-                choices.map(|choice| format!("{program} runs resume {id} --decide {choice}"));
-            Some(format!("decide and resume: {}", commands.collect::<Vec<_>>().join(", or ")))
-        }
-        _ => Some(format!("resume it: {program} runs resume {id}")),
+        (outcome, _) => Some(how_to_resume(program, id, outcome.words())),
     }
 }
 
-/// The decisions that a message offers, such as `work=rerun`.
-fn decisions(words: &str) -> Vec<&str> {
-    let offered = words.split("decide ").skip(1);
-    offered.filter_map(|rest| rest.split_whitespace().next()).collect()
+/// The command that resumes a run, with each decision that the reason of its end offers,
+/// such as `decide work=rerun`.
+pub(in crate::commands) fn how_to_resume(program: &str, id: &RunId, why: &str) -> String {
+    let offered = why.split("decide ").skip(1);
+    let choices = offered.filter_map(|rest| rest.split_whitespace().next());
+    let commands: Vec<String> = choices
+        .filter(|choice| is_decision(choice))
+        .map(|choice| format!("{program} runs resume {id} --decide {choice}"))
+        .collect();
+    if commands.is_empty() {
+        format!("resume it: {program} runs resume {id}")
+    } else {
+        format!("decide and resume it: {}", commands.join(", or "))
+    }
+}
+
+/// Whether this is a decision that omx offers. The reason may also be an agent's text, and
+/// the person may paste what is printed into a shell.
+fn is_decision(word: &str) -> bool {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "._-".contains(c);
+    word.split_once('=').is_some_and(|(step, choice)| {
+        step.chars().all(is_plain) && ["rerun", "skip", "adopt"].contains(&choice)
+    })
 }
 
 /// Entries of the scenario that a complete run should have played but did not.
@@ -202,4 +215,22 @@ fn is_clean(store: &Store, id: &RunId) -> bool {
 fn document(store: &Store, mode: Mode, id: &RunId) -> Option<Document> {
     let scope = Scope::Session(SessionId::new(id.as_str()).ok()?);
     store.read().ok()??.document(&scope, mode).ok()?
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn trust_5_1b_the_commands_of_a_question_are_omxs_own() {
+        let id = RunId::new("01930000-0000-7000-8000-000000000001").unwrap();
+        let shown = |why: &str| how_to_resume("omx", &id, why);
+        let resume = format!("omx runs resume {id}");
+        let why = "gone; decide c1.work=rerun (rerun it) or decide c1.work=skip (accept it)";
+        let both = format!("{resume} --decide c1.work=rerun, or {resume} --decide c1.work=skip");
+        assert_eq!(shown(why), format!("decide and resume it: {both}"));
+        for agents in ["decide $(id)=rerun", "decide work=rerun;id", "decide it yourself", ""] {
+            assert_eq!(shown(agents), format!("resume it: {resume}"), "{agents}");
+        }
+    }
 }

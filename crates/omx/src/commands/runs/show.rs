@@ -5,6 +5,7 @@ use omx_ops::{Context, RunOwnership, RunSelector, run_show};
 use omx_runs::Record;
 use omx_store::runs::JournalEntry;
 
+use crate::commands::conduct::how_to_resume;
 use crate::exit::Exit;
 use crate::output::{self, Format};
 use crate::text::{printable, thousands};
@@ -43,7 +44,7 @@ pub(super) fn show(
             "foreign: you did not start it here; see what it would do: {program} runs adopt {id}"
         )),
         RunOwnership::Own if seen.is_resumable() => {
-            lines.push(format!("resume it: {program} runs resume {id}"));
+            lines.push(how_to_resume(program, id, seen.why.raw()));
         }
         RunOwnership::Own => {}
     }

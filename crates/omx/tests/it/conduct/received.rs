@@ -88,6 +88,8 @@ fn trust_5_1b_a_conversation_that_is_lost_with_its_work_is_asked_about_with_the_
     assert!(asked.stdout.contains("nobody knows how much of work is done"), "{asked:#?}");
     let command = format!("omx runs resume {} --decide work=rerun", repository.id());
     assert!(asked.stdout.contains(&command), "{asked:#?}");
+    let shown = repository.project.omx(&["runs", "show"]);
+    assert!(shown.stdout.contains(&command), "{shown:#?}");
     // Asking changes nothing.
     assert_eq!(repository.resume(&[]).code, Some(3));
     let rerun = repository.resume(&["--decide", "work=rerun"]);

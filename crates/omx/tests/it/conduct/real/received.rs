@@ -66,9 +66,14 @@ fn does_nothing_twice(cli: AgentCli) {
     assert_eq!(project.on_branch("ran.txt"), "ran\n", "{:#?}", project.server.seen());
 }
 
-fn begins_again_without_a_record(cli: AgentCli) {
+/// Of the program's record, only so many lines are left.
+fn begins_again_without_a_record(cli: AgentCli, lines: usize) {
     let project = killed(cli, 0);
-    fs::write(record(&project), "").unwrap();
+    let path = record(&project);
+    let text = fs::read_to_string(&path).unwrap();
+    let left: String = text.split_inclusive('\n').take(lines).collect();
+    assert!(!left.contains("## Your part"), "{left}");
+    fs::write(&path, left).unwrap();
     let resumed = project.resume();
     assert_eq!(resumed.code, Some(0), "{resumed:#?} {:#?}", project.server.seen());
     assert_eq!(project.on_branch("ran.txt"), "ran\n", "{:#?}", project.server.seen());
@@ -86,10 +91,20 @@ fn trust_5_1b_claude_does_nothing_twice_that_it_has_on_record() {
 
 #[test]
 fn trust_5_1b_codex_begins_again_after_an_empty_rollout() {
-    offline(&[AgentCli::Codex], || begins_again_without_a_record(AgentCli::Codex));
+    offline(&[AgentCli::Codex], || begins_again_without_a_record(AgentCli::Codex, 0));
 }
 
 #[test]
 fn trust_5_1b_claude_begins_again_after_an_empty_transcript() {
-    offline(&[AgentCli::Claude], || begins_again_without_a_record(AgentCli::Claude));
+    offline(&[AgentCli::Claude], || begins_again_without_a_record(AgentCli::Claude, 0));
+}
+
+#[test]
+fn trust_5_1b_codex_gets_a_task_that_is_not_in_its_rollout() {
+    offline(&[AgentCli::Codex], || begins_again_without_a_record(AgentCli::Codex, 1));
+}
+
+#[test]
+fn trust_5_1b_claude_gets_a_task_that_is_not_in_its_transcript() {
+    offline(&[AgentCli::Claude], || begins_again_without_a_record(AgentCli::Claude, 1));
 }
