@@ -72,28 +72,24 @@ fn trust_5_3_a_lock_of_omxs_own_dead_git_is_removed_and_any_other_is_named() {
     let mut repository = Repository::playing(&scenario_of(&write("work.txt", "done\n")));
     repository.check = "true".to_owned();
     // A git that dies once, while it holds the lock of the index.
-    let died = repository.project.folder().join("died");
-    let script = format!(
-        "case \"$*\" in *' add --all '*) if ! test -e '{died}'; then touch '{died}'; \
-         touch \"$GIT_DIR/index.lock\"; \
-         printf '{{\"event\":\"start\",\"sid\":\"x-H0-P%08x\"}}\\n' $$ > \"$GIT_TRACE2_EVENT\"; \
-         kill -9 $$; fi;; esac",
-        died = died.display(),
-    );
-    let path = git_after(&repository, &script);
+    // It is confined, so it remembers that in its own directory.
+    let script = "case \"$*\" in *' add --all '*) if ! test -e \"$GIT_DIR/died\"; then \
+         touch \"$GIT_DIR/died\" \"$GIT_DIR/index.lock\"; \
+         printf '{\"event\":\"start\",\"sid\":\"x-H0-P%08x\"}\\n' $$ > \"$GIT_TRACE2_EVENT\"; \
+         kill -9 $$; fi;; esac";
+    let path = git_after(&repository, script);
     let mut command = repository.command("ralph", &["make work.txt"]);
     command.env("PATH", path);
     let outcome = omx_testkit::CommandOutcome::from(command.output().unwrap());
-    assert!(died.exists(), "{outcome:#?}");
     assert_eq!(outcome.code, Some(1), "{outcome:#?}");
-    let lock = || {
+    let in_git = |name: &str| {
         let folders = fs::read_dir(repository.project.root().join(".git/worktrees")).unwrap();
-        folders.flatten().next().unwrap().path().join("index.lock")
+        folders.flatten().next().unwrap().path().join(name)
     };
-    assert!(lock().exists(), "{outcome:#?}");
+    assert!(in_git("died").exists() && in_git("index.lock").exists(), "{outcome:#?}");
     let resumed = repository.resume(&[]);
     assert_eq!(resumed.code, Some(0), "{resumed:#?}");
-    assert!(!lock().exists());
+    assert!(!in_git("index.lock").exists());
     assert_eq!(on_branch(&repository, "work.txt"), "done\n");
 }
 
