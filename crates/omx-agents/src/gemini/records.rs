@@ -41,3 +41,30 @@ pub(super) fn find_message(
 fn user_texts(line: &Value) -> Vec<&str> {
     if line["type"] == "user" { content_texts(&line["content"]) } else { Vec::new() }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// As version 0.61.0 writes them.
+    #[test]
+    fn trust_5_1b_a_message_is_found_in_geminis_record() {
+        let home = tempfile::tempdir().unwrap();
+        let chats = home.path().join(".gemini/tmp/project/chats");
+        fs::create_dir_all(&chats).unwrap();
+        let record = chats.join("session-2026-11-16T13-24-01234567.jsonl");
+        let id = ConversationId::new("01234567-89ab-4cde-8f01-23456789abcd").unwrap();
+        let found = || find_message(Some(home.path().to_owned()), &id, "## Task\n\ndo it");
+        assert_eq!(found(), ConversationRecord::Unknown);
+        let header = r#"{"sessionId":"01234567-89ab-4cde-8f01-23456789abcd","kind":"main"}"#;
+        fs::write(&record, format!("{header}\n")).unwrap();
+        assert_eq!(found(), ConversationRecord::NotReceived);
+        let message = r###"{"id":"1","type":"user","content":[{"text":"## Task\n\ndo it\n"}]}"###;
+        fs::write(&record, format!("{header}\n{message}\n")).unwrap();
+        assert_eq!(found(), ConversationRecord::Received);
+        // What the agent quotes is not a message to it.
+        let quoted = message.replace("\"user\"", "\"gemini\"");
+        fs::write(&record, format!("{header}\n{quoted}\n")).unwrap();
+        assert_eq!(found(), ConversationRecord::NotReceived);
+    }
+}
