@@ -138,7 +138,11 @@ impl Engine {
                     active.state = StepState::Ending(AfterEnd::Drop);
                     out.push(RunEffect::Command(key.clone(), AgentCommand::End));
                 }
-                StepState::Ending(AfterEnd::Rest(_) | AfterEnd::Reopen) => {
+                StepState::Ending(AfterEnd::Rest(wait)) => {
+                    active.rest = Some(*wait);
+                    active.state = StepState::Ending(AfterEnd::Drop);
+                }
+                StepState::Ending(AfterEnd::Reopen) => {
                     active.state = StepState::Ending(AfterEnd::Drop);
                 }
                 StepState::Inspecting => {

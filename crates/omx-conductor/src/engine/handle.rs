@@ -144,7 +144,13 @@ impl Engine {
         let key = step.key.clone();
         if let StepKind::Agent(_) = &step.kind {
             let mut active = ActiveStep::new(step, input, StepState::Inspecting);
-            active.conversation = interrupted.map(|step| step.conversation).unwrap_or_default();
+            let interrupted = interrupted.unwrap_or_default();
+            active.conversation = interrupted.conversation;
+            if let Some(wait) = interrupted.rest {
+                active.state = StepState::Resting(wait);
+                self.active.insert(key, active);
+                return self.note_waiting(out);
+            }
             let (message, known) =
                 (usual_message(&active.conversation), active.conversation.id.is_some());
             self.active.insert(key.clone(), active);

@@ -79,7 +79,8 @@ impl Engine {
         self.take_back_end();
         for active in self.active.values_mut() {
             if active.state == StepState::Ending(AfterEnd::Drop) {
-                active.state = StepState::Ending(AfterEnd::Reopen);
+                let after = active.rest.take().map_or(AfterEnd::Reopen, AfterEnd::Rest);
+                active.state = StepState::Ending(after);
             }
         }
         self.update_limit(out);

@@ -232,7 +232,7 @@ impl Journaled {
         match record {
             Record::StepStarted { step, input, .. } => {
                 let conversation = KnownConversation::default();
-                let begun = InterruptedStep { input: input.clone(), conversation };
+                let begun = InterruptedStep { input: input.clone(), conversation, rest: None };
                 self.interrupted.insert(step.clone(), begun);
             }
             Record::Conversation { step, id, .. } => {

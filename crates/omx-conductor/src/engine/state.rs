@@ -70,6 +70,8 @@ pub(super) struct ActiveStep {
     pub(super) is_corrected: bool,
     /// Approval requests that wait for the person.
     pub(super) requests: BTreeMap<ApprovalId, PendingRequest>,
+    /// The wait that ended because the run is being stopped.
+    pub(super) rest: Option<Wait>,
 }
 
 impl ActiveStep {
@@ -88,12 +90,17 @@ impl ActiveStep {
             busy_jobs: 0,
             is_corrected: false,
             requests: BTreeMap::new(),
+            rest: None,
         }
     }
 
     /// What the journal knows about the step, for a later attempt.
     pub(super) fn into_interrupted(self) -> InterruptedStep {
-        InterruptedStep { input: self.input, conversation: self.conversation }
+        let rest = match self.state {
+            StepState::Resting(wait) => Some(wait),
+            _ => self.rest,
+        };
+        InterruptedStep { input: self.input, conversation: self.conversation, rest }
     }
 }
 
@@ -157,4 +164,7 @@ pub(super) struct KnownConversation {
 pub(super) struct InterruptedStep {
     pub(super) input: String,
     pub(super) conversation: KnownConversation,
+    /// The wait that the run was stopped in. It applies again if the run continues after
+    /// all; another process tries at once, because the person resumed the run.
+    pub(super) rest: Option<Wait>,
 }
