@@ -59,7 +59,12 @@ impl Driver for GeminiDriver {
         conversation: &ConversationId,
         message: &str,
     ) -> ConversationRecord {
-        records::find_message(home(env), conversation, message)
+        match records::find_message(home(env), conversation, message) {
+            // Gemini forgets a turn that was interrupted or failed. What is on record may not
+            // be in the conversation any longer, so the agent would not know its task.
+            ConversationRecord::Received => ConversationRecord::Unknown,
+            found => found,
+        }
     }
 
     fn protocol(
