@@ -26,6 +26,9 @@ use crate::sandbox::state_below;
 /// The variable that names the folder with gemini's own.
 const HOME: &str = "GEMINI_CLI_HOME";
 
+/// The variable that says how gemini runs commands.
+const PTY: &str = "GEMINI_PTY_INFO";
+
 /// Drives gemini.
 #[derive(Debug)]
 pub struct GeminiDriver;
@@ -50,7 +53,8 @@ impl Driver for GeminiDriver {
         let Some(home) = home(env) else { return Ok(PrivateState::new()) };
         let private = folder.join("gemini");
         private_home::fill(&home, &private)?;
-        Ok([(HOME.into(), private.into())].into())
+        // A confined program has no terminals, so commands run over pipes.
+        Ok([(HOME.into(), private.into()), (PTY.into(), "child_process".into())].into())
     }
 
     fn find_message(
