@@ -12,6 +12,7 @@ use omx_runs::stop::{self, DrivenRun, RunTermination};
 use omx_store::Store;
 use omx_store::runs::RunRegistry;
 
+use super::documents::every_scope;
 use super::report::{CancelReport, UnrecordedCancel};
 use super::request::{CancelBreadth, CancelRequest, RunProcesses};
 use crate::context::Context;
@@ -53,7 +54,8 @@ pub(super) fn end_runs(
             Err(refusal) => report.fail(Scope::Session(id.session()), refusal),
         }
     }
-    if one.is_none() || report.is_empty() || !report.unrecorded.is_empty() {
+    let is_doubtful = report.is_empty() || !report.unrecorded.is_empty();
+    if is_doubtful || one.is_none() && has_closed_parts(store) {
         end_unreachable(context, store, one, report);
     }
     drop_completed(store, report);
@@ -87,6 +89,16 @@ fn cancelled_runs(
         }
     }
     runs
+}
+
+/// Whether something of the project cannot be opened, so that a live run may be hidden.
+fn has_closed_parts(store: &Store) -> bool {
+    let has_closed_sessions = match store.read() {
+        Ok(Some(state)) => !every_scope(&state).1.is_empty(),
+        Ok(None) => false,
+        Err(_) => true,
+    };
+    has_closed_sessions || store.runs().is_err()
 }
 
 /// Ends the live runs that a cancel means and whose files do not say that they live.

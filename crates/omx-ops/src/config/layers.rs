@@ -152,7 +152,8 @@ pub fn load(context: &Context<'_>, store: &Store) -> Result<Config, Refusal> {
     let mut config = Config::default();
     for row in KEYS {
         if let Some(default) = row.default {
-            config.put(row.name, typed(row.kind, default), Origin::Default);
+            let setting = Setting { value: typed(row.kind, default), origin: Origin::Default };
+            config.settings.insert(row.name.to_owned(), setting);
         }
     }
     if let Some(path) = &context.config.user_file {

@@ -56,7 +56,8 @@ pub(crate) fn find_outermost_named(pid: u32, name: &str) -> Option<u32> {
         let mut rest = &mut path[..];
         write!(rest, "/proc/{pid}/stat\0").ok()?;
         let path = CStr::from_bytes_until_nul(&path).ok()?;
-        let mut line = [0; 512];
+        // Pid, name, state and parent take at most 45 bytes.
+        let mut line = [0; 64];
         let Ok(file) = open(path, OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty()) else { break };
         let Ok(length) = rustix::io::read(&file, &mut line[..]) else { break };
         let line = &line[..length];
