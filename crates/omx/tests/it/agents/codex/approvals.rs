@@ -113,11 +113,12 @@ fn a_tool_of_another_server_needs_the_person() {
             .into_iter()
             .flat_map(|a| both().map(|d| (a, d)))
         {
-            let input = |id| json!({"mode": "ralph", "session_id": id, "active": true});
+            // An agent writes documents of its own session alone.
+            let input = |mode| json!({"mode": mode, "session_id": "s", "active": true});
             let script = ModelScript::named("tools")
-                .mcp("omx", "state_write", input("own"))
-                .mcp("other", "state_write", input("other"))
-                .mcp("persons", "state_write", input("persons"))
+                .mcp("omx", "state_write", input("ralph"))
+                .mcp("other", "state_write", input("ultrawork"))
+                .mcp("persons", "state_write", input("ecomode"))
                 .say("called");
             let server = ModelServer::start([script]);
             let home = AgentHome::new(AgentCli::Codex, &server).mcp("persons", OMX, &["mcp"]);
@@ -138,10 +139,11 @@ fn a_tool_of_another_server_needs_the_person() {
                 assert_eq!(permission_for(allow, &ask), Permission::NeedsPerson);
             }
             assert_eq!(chat.turn_end().text(), "called");
-            let stored = |id| stage.root().join(format!(".omx/state/sessions/{id}")).exists();
-            assert!(stored("own"));
-            for server in ["other", "persons"] {
-                assert_eq!(stored(server), decision == ApprovalDecision::Allow);
+            let session = stage.root().join(".omx/state/sessions/s");
+            let stored = |mode| session.join(format!("{mode}-state.json")).exists();
+            assert!(stored("ralph"));
+            for mode in ["ultrawork", "ecomode"] {
+                assert_eq!(stored(mode), decision == ApprovalDecision::Allow);
             }
             reached(&chat, &stage.history("tools"), &decision);
             assert_eq!(chat.end(), None);
