@@ -15,6 +15,9 @@ pub struct Dialect {
     pub project_config: &'static str,
     /// The prefix of environment variables.
     pub env_prefix: &'static str,
+    /// The environment variable that holds a child's
+    /// [`ChildContext`](crate::ChildContext).
+    pub context_variable: &'static str,
     /// The prefix of a team's tmux sessions and branches.
     pub team_prefix: &'static str,
     /// The prefix of a run's branches.
@@ -37,6 +40,7 @@ impl Dialect {
         dir_name: ".omx",
         project_config: ".omx-config.json",
         env_prefix: "OMX_",
+        context_variable: "OMX_CONTEXT",
         team_prefix: "omx-team",
         run_prefix: "omx-run",
         call_prefixes: ["omx:", "oh-my-codex:"],
@@ -58,6 +62,7 @@ impl Dialect {
         dir_name: ".omc",
         project_config: ".omc-config.json",
         env_prefix: "OMC_",
+        context_variable: "OMC_CONTEXT",
         team_prefix: "omc-team",
         run_prefix: "omc-run",
         call_prefixes: ["omc:", "oh-my-claudecode:"],
@@ -80,11 +85,6 @@ impl Dialect {
         Self::ALL.into_iter().find(|dialect| dialect.name == name)
     }
 
-    /// The environment variable that holds a child's
-    /// [`ChildContext`](crate::ChildContext).
-    pub fn context_variable(&self) -> String {
-        format!("{}CONTEXT", self.env_prefix)
-    }
 }
 
 /// A dialect is stored by its name.

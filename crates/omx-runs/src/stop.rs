@@ -168,7 +168,7 @@ pub fn end_leftovers(store: &Store, id: &RunId) -> Vec<ProcessInfo> {
 /// Recognizes the entry of an environment that says that its process works for a run.
 fn mark_of(root: &Path, id: &RunId) -> impl Fn(&[u8]) -> bool {
     let (id, root) = (id.clone(), root.to_owned());
-    let prefixes = Dialect::ALL.map(|dialect| format!("{}=", dialect.context_variable()));
+    let prefixes = Dialect::ALL.map(|dialect| format!("{}=", dialect.context_variable));
     move |entry: &[u8]| {
         let prefix = prefixes.iter().find(|prefix| entry.starts_with(prefix.as_bytes()));
         let Some(text) = prefix.and_then(|prefix| entry.get(prefix.len()..)) else { return false };

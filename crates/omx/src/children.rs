@@ -13,8 +13,8 @@ use crate::edge;
 
 /// The context of this process; `None` if no omx process started it for a run.
 pub fn inherited() -> Result<Option<ChildContext>, Refusal> {
-    for name in Dialect::ALL.map(|dialect| dialect.context_variable()) {
-        if let Some(text) = edge::text(&name) {
+    for name in Dialect::ALL.map(|dialect| dialect.context_variable) {
+        if let Some(text) = edge::text(name) {
             return serde_json::from_str(&text).map(Some).map_err(|error| {
                 Refusal::invalid_input(format!(
                     "{name} does not hold a context written by omx: {error}"
@@ -56,12 +56,12 @@ pub fn variables(
             format!("cannot write the context of a child process: {error}"),
         )
     })?;
-    Ok([(context.dialect.context_variable(), text)].into())
+    Ok([(context.dialect.context_variable.to_owned(), text)].into())
 }
 
 /// Removes the context from the environment of a process that works for nobody.
 pub fn forget(command: &mut Command) {
     for dialect in Dialect::ALL {
-        command.env_remove(dialect.context_variable());
+        command.env_remove(dialect.context_variable);
     }
 }

@@ -34,7 +34,7 @@ pub fn listen(path: &Path, context: &Context<'_>, agents: &AgentEnv) -> Result<(
     };
     let listener = UnixListener::bind(path).map_err(|error| failed(&error))?;
     // The agents are known by what they are told themselves.
-    let told = agents.child_variables.get(&context.dialect.context_variable());
+    let told = agents.child_variables.get(context.dialect.context_variable);
     let told: ChildContext =
         serde_json::from_str(told.map_or("", String::as_str)).map_err(|error| failed(&error))?;
     let own = Context {

@@ -112,6 +112,14 @@ fn quality_1_the_hot_paths_take_no_more_instructions_than_pinned() {
         pins.write(&counts);
         return;
     }
+    // A hook answers after a second with whatever it has, and on a busy machine counting
+    // alone takes that long.
+    for _ in 0..4 {
+        if !pins.violations(&counts).iter().any(|complaint| complaint.contains("hook")) {
+            break;
+        }
+        hook_counts(&project, &mut counts);
+    }
     let complaints = pins.violations(&counts);
     assert!(
         complaints.is_empty(),

@@ -83,5 +83,5 @@ pub fn child_context_with(
         relay: None,
     };
     let text = serde_json::to_string(&context).unwrap();
-    [(context.dialect.context_variable(), text)].into()
+    [(context.dialect.context_variable.to_owned(), text)].into()
 }
