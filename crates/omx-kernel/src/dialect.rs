@@ -84,7 +84,6 @@ impl Dialect {
     pub fn parse(name: &str) -> Option<Dialect> {
         Self::ALL.into_iter().find(|dialect| dialect.name == name)
     }
-
 }
 
 /// A dialect is stored by its name.
