@@ -19,9 +19,13 @@ pub struct LiveRunsReport {
 impl LiveRunsReport {
     /// The report for programs.
     pub fn value(&self) -> Value {
-        let mut object = json!({ "runs": self.runs });
+        // The holder is how omx itself recognizes the process.
+        let shown = |runs: &[RegisteredRun]| -> Vec<RegisteredRun> {
+            runs.iter().map(|run| RegisteredRun { holder: None, ..run.clone() }).collect()
+        };
+        let mut object = json!({ "runs": shown(&self.runs) });
         if !self.unreadable.is_empty() {
-            object["unreadable"] = json!(self.unreadable);
+            object["unreadable"] = json!(shown(&self.unreadable));
         }
         report::from_json(&object)
     }
