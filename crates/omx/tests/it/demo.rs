@@ -114,12 +114,19 @@ fn start(project: &TestProject) -> Child {
     command.spawn().unwrap()
 }
 
+/// The demo's own folder. Its autopilot has private folders beside it.
+fn demo_folder(temporary: &Path) -> Option<PathBuf> {
+    let mut entries = fs::read_dir(temporary).unwrap().flatten();
+    entries
+        .find(|entry| entry.file_name().to_string_lossy().starts_with("omx-demo-"))
+        .map(|entry| entry.path())
+}
+
 /// Waits until the demo's autopilot has begun its work.
 fn await_autopilot(project: &TestProject) {
     let temporary = temporary_folder(project);
     await_condition("the autopilot works", DEADLINE, || {
-        let mut demos = fs::read_dir(&temporary).unwrap().flatten();
-        let runs = demos.next().map(|demo| demo.path().join("project/.omx/runs"));
+        let runs = demo_folder(&temporary).map(|demo| demo.join("project/.omx/runs"));
         let runs = runs.and_then(|runs| fs::read_dir(runs).ok()).into_iter().flatten().flatten();
         let mut journals = runs.map(|run| run.path().join("journal.jsonl"));
         journals.any(|journal| {
@@ -166,7 +173,7 @@ fn a_killed_demo_takes_its_autopilot_with_it() {
     demo.wait().unwrap();
     await_nobody(&project);
     let temporary = temporary_folder(&project);
-    let folder = fs::read_dir(temporary).unwrap().flatten().next().unwrap().path();
+    let folder = demo_folder(&temporary).unwrap();
     // It was stopped before its end.
     assert!(!folder.join("project/greet.sh").exists());
 }
