@@ -143,7 +143,10 @@ pub fn restore(env: &ProjectEnv<'_>, held: &HeldRun, workspace: &Workspace) -> R
     let Workspace::Worktree { base, .. } = workspace else { return Ok(()) };
     let id = held.id();
     let checkout = project_checkout(env, held.folder().scratch()?)?;
-    env.store.lock(env.lock_deadline, "worktree")?.make_run_worktrees()?;
+    // Usually it exists, and then a lock that somebody else holds does not end the run.
+    if !env.store.has_run_worktrees()? {
+        env.store.lock(env.lock_deadline, "worktree")?.make_run_worktrees()?;
+    }
     let branch = BranchName::of_run(&env.dialect, id);
     let base = CommitId::new(base)?;
     let path = env.store.run_worktree(id);

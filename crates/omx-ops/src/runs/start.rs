@@ -159,6 +159,9 @@ pub fn open_run(context: &Context<'_>, request: RunRequest) -> Result<NewRun, Re
     let locked = context.lock(&store, "run")?;
     let name = spec.context_name();
     locked.write_artifact(ArtifactFolder::Context, &name, "md", &snapshot(&spec, &id))?;
+    if matches!(spec.workspace, Workspace::Worktree { .. }) {
+        locked.make_run_worktrees()?;
+    }
     let held = locked.create_run(&id, &spec.stored(), &LockHolder::this_process())?;
     drop(locked);
     if let Some(snapshot) = &prepared.repository {

@@ -6,7 +6,7 @@ use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 
 use omx_kernel::RunId;
-use rustix::fs::{AtFlags, fstat, mkdirat, renameat, unlinkat};
+use rustix::fs::{AtFlags, fstat, mkdirat, renameat, statat, unlinkat};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
@@ -136,6 +136,16 @@ impl Store {
     /// The path of a run's worktree, which need not exist.
     pub fn run_worktree(&self, id: &RunId) -> PathBuf {
         self.tree().join("worktrees").join("run").join(id.as_str())
+    }
+
+    /// Whether the folder for the worktrees of runs exists. Whatever else has its name is
+    /// refused, as when it is made.
+    pub fn has_run_worktrees(&self) -> Result<bool, StoreError> {
+        let Some(tree) = self.open_tree()? else { return Ok(false) };
+        let path = self.tree().join("worktrees");
+        let Some(folder) = open(&tree, "worktrees", &path)? else { return Ok(false) };
+        let is_ignored = statat(&folder, ".gitignore", AtFlags::SYMLINK_NOFOLLOW).is_ok();
+        Ok(is_ignored && open(&folder, "run", &path.join("run"))?.is_some())
     }
 
     /// Opens a run for reading, alive or not. `None` if there is no such run.

@@ -12,6 +12,7 @@ mod dialects;
 mod failures;
 mod files;
 mod first_moment;
+mod held_lock;
 mod history;
 mod integration;
 mod kills;
