@@ -18,6 +18,8 @@ const LOCK: &str = "lock";
 const CONTENT: &str = "files";
 /// The socket on which omx hears its agents.
 const RELAY: &str = "relay";
+/// How many places beside a taken one are tried.
+const MAX_BESIDE: usize = 9;
 
 /// Where private folders are made.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -67,8 +69,23 @@ struct LockedFolder {
 }
 
 impl LockedFolder {
-    /// Another run that ends may remove the place in between, so this tries more than once.
+    /// Somebody else may have made the place beforehand, since temporary folders are open
+    /// to all. Then the run uses one beside it.
     fn create(place: &Path, name: &str) -> io::Result<Self> {
+        let taken = match Self::create_in(place, name) {
+            Err(error) if error.kind() == io::ErrorKind::PermissionDenied => error,
+            settled => return settled,
+        };
+        let beside = (1..=MAX_BESIDE).map(|number| {
+            let mut path = place.as_os_str().to_owned();
+            path.push(format!("-{number}"));
+            Self::create_in(Path::new(&path), name)
+        });
+        beside.into_iter().find_map(Result::ok).ok_or(taken)
+    }
+
+    /// Another run that ends may remove the place in between, so this tries more than once.
+    fn create_in(place: &Path, name: &str) -> io::Result<Self> {
         let mut attempts = (0..10).map(|_| Self::try_create(place, name));
         let is_settled = |result: &io::Result<Self>| !matches!(result, Err(error) if error.kind() == io::ErrorKind::NotFound);
         let settled = attempts.find(is_settled);
@@ -117,13 +134,13 @@ impl Drop for LockedFolder {
 }
 
 /// Makes a folder that only this user can read and write. One that somebody else made
-/// beforehand is refused.
+/// beforehand, and a link, is refused as [`io::ErrorKind::PermissionDenied`].
 fn make_own(place: &Path) -> io::Result<()> {
-    let with_place = |why: &str| io::Error::other(format!("{}: {why}", place.display()));
-    DirBuilder::new().recursive(true).mode(0o700).create(place)?;
-    let data = place.symlink_metadata()?;
+    let made = DirBuilder::new().recursive(true).mode(0o700).create(place);
+    let data = place.symlink_metadata().or_else(|error| made.and(Err(error)))?;
     if !data.is_dir() || data.uid() != getuid().as_raw() {
-        return Err(with_place("it belongs to somebody else"));
+        let what = format!("{}: it belongs to somebody else", place.display());
+        return Err(io::Error::new(io::ErrorKind::PermissionDenied, what));
     }
     if data.mode() & 0o077 != 0 {
         fs::set_permissions(place, Permissions::from_mode(0o700))?;
@@ -200,7 +217,7 @@ mod tests {
     }
 
     #[test]
-    fn trust_3_0c_a_place_that_others_can_write_is_closed_or_refused() {
+    fn trust_3_0c_a_place_that_others_can_write_is_closed_or_avoided() {
         let folder = tempfile::tempdir().unwrap();
         let places = places(folder.path());
         fs::create_dir(&places.temporary).unwrap();
@@ -209,7 +226,20 @@ mod tests {
         assert_eq!(places.temporary.metadata().unwrap().mode() & 0o777, 0o700);
         drop(made);
         assert!(!places.caches.exists(), "the last run removes the place");
-        std::os::unix::fs::symlink(folder.path(), &places.caches).unwrap();
-        assert!(PrivateFolders::create(&places, "run").is_err());
+        // Somebody else's link, to a folder and to nothing.
+        let elsewhere = folder.path().join("elsewhere");
+        fs::create_dir(&elsewhere).unwrap();
+        std::os::unix::fs::symlink(&elsewhere, &places.caches).unwrap();
+        std::os::unix::fs::symlink("nowhere", &places.temporary).unwrap();
+        let made = PrivateFolders::create(&places, "run").unwrap();
+        assert!(made.caches().starts_with(folder.path().join("c-1")), "{made:?}");
+        assert!(made.temporary().starts_with(folder.path().join("t-1")), "{made:?}");
+        drop(made);
+        assert_eq!(fs::read_dir(&elsewhere).unwrap().count(), 0);
+        for number in 1..=MAX_BESIDE {
+            fs::write(folder.path().join(format!("t-{number}")), "").unwrap();
+        }
+        let error = PrivateFolders::create(&places, "run").unwrap_err().to_string();
+        assert!(error.ends_with("/t: it belongs to somebody else"), "{error}");
     }
 }

@@ -1,6 +1,6 @@
 //! The kill campaign: whole runs with the rehearsal agent, in which omx, the agent, its
 //! guard or git are killed at random, also while a run is resumed, cancelled, integrated
-//! or cleaned up. In the end every run is complete, no step was taken twice, nothing is
+//! or cleaned up, and while a host is set up. In the end every run is complete, no step was taken twice, nothing is
 //! left running, and `runs gc` sees whatever is left behind.
 
 use std::collections::BTreeMap;
@@ -23,6 +23,8 @@ const LONGEST_MILLIS: usize = 1_500;
 const DEADLINE: Duration = Duration::from_secs(120);
 /// How often a run is killed at most.
 const MOST_KILLS: usize = 4;
+
+const SETUP: [&str; 3] = ["setup", "--host", "claude"];
 
 /// What a campaign went through.
 #[derive(Clone, Copy, Debug, Default)]
@@ -85,7 +87,7 @@ fn one_round(random: &mut Random, at: &str, report: &mut KillRunsReport) {
             command.arg(&scenario).arg("greet people by name");
             command
         };
-        let others = [&["runs", "gc"][..], &["cancel"], &["setup", "--dry-run"]];
+        let others = [&["runs", "gc"][..], &["cancel"], &SETUP];
         if random.below(3) == 0 {
             let other = *random.choose(&others);
             let _ = killed(&project, project.omx_command(other), random, report);
@@ -104,7 +106,21 @@ fn one_round(random: &mut Random, at: &str, report: &mut KillRunsReport) {
     let integrated = project.omx(&["runs", "integrate"]);
     assert!(project.root().join("greet.sh").exists(), "{at}: {integrated:?}");
     let _ = killed(&project, project.omx_command(&["runs", "gc"]), random, report);
+    let _ = killed(&project, project.omx_command(&SETUP), random, report);
     nobody_is_left(&project, at);
+    check_setup(&project, at);
+}
+
+/// A setup that was killed can be repeated, and what it wrote can be removed.
+fn check_setup(project: &TestProject, at: &str) {
+    for words in [&SETUP[..], &["uninstall"]] {
+        let outcome = project.omx(words);
+        assert_eq!(outcome.code, Some(0), "{at}: {words:?}: {outcome:?}");
+    }
+    let entries = fs::read_dir(project.home()).expect("a home").flatten();
+    let names: Vec<_> = entries.map(|entry| entry.file_name()).collect();
+    let left = names.iter().any(|name| name.to_string_lossy().starts_with(".claude"));
+    assert!(!left, "{at}: uninstall left something in {names:?}");
 }
 
 /// A repository with a check, and a scenario beside it.

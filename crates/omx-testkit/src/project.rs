@@ -3,11 +3,13 @@
 
 use std::fs;
 use std::io::Write;
+use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
+use rustix::process::geteuid;
 use serde_json::Value;
-use tempfile::TempDir;
+use tempfile::{NamedTempFile, TempDir};
 
 use crate::mcp::McpClient;
 use crate::run::CommandOutcome;
@@ -17,6 +19,37 @@ use crate::run::CommandOutcome;
 pub struct TestProject {
     folder: TempDir,
     binary: PathBuf,
+    _shared: SharedFolder,
+}
+
+/// Keeps the one folder of the program that no variable moves. If it came and went with
+/// other tests, the same command would make other system calls from one time to the next.
+#[derive(Debug)]
+struct SharedFolder {
+    path: PathBuf,
+    kept: Option<NamedTempFile>,
+}
+
+impl SharedFolder {
+    fn keep() -> Self {
+        let path = PathBuf::from(format!("/tmp/omx-{}-cancelled", geteuid().as_raw()));
+        let kept = loop {
+            // Another test may remove the folder in between.
+            let made = fs::DirBuilder::new().recursive(true).mode(0o700).create(&path);
+            match made.and_then(|()| NamedTempFile::new_in(&path)) {
+                Err(error) if error.kind() == std::io::ErrorKind::NotFound => {}
+                kept => break kept.unwrap(),
+            }
+        };
+        Self { path, kept: Some(kept) }
+    }
+}
+
+impl Drop for SharedFolder {
+    fn drop(&mut self) {
+        self.kept = None;
+        let _ = fs::remove_dir(&self.path);
+    }
 }
 
 impl TestProject {
@@ -39,7 +72,7 @@ impl TestProject {
         // The folder above must not look open to all, as /tmp does.
         fs::create_dir(folder.path().join("home")).unwrap();
         fs::create_dir(folder.path().join("project")).unwrap();
-        Self { folder, binary: binary.as_ref().to_owned() }
+        Self { folder, binary: binary.as_ref().to_owned(), _shared: SharedFolder::keep() }
     }
 
     /// The folder that holds everything of this test.

@@ -30,39 +30,17 @@ pub struct ConductArgs {
 /// Flags of every run.
 #[derive(Debug, Clone, Args)]
 pub struct RunFlags {
-    /// The agent [default: the configured one, else the first that is installed and logged in]
-    #[arg(long, value_name = "AGENT", value_parser = cli_values::agent())]
-    pub agent: Option<AgentKind>,
-    /// The model for all roles
-    #[arg(long, value_name = "NAME")]
-    pub model: Option<String>,
+    #[command(flatten)]
+    pub change: ChangeFlags,
     /// Resume this run, or the last unfinished run of this mode; other flags change it
     #[arg(long, value_name = "ID", num_args = 0..=1, default_missing_value = "")]
     pub resume: Option<String>,
-    /// Resolve an interrupted step: rerun or skip it
-    #[arg(long, value_name = "STEP=rerun|skip", requires = "resume")]
+    /// Resolve an interrupted step: rerun or skip it, or adopt the workspace
+    #[arg(long, value_name = "STEP=rerun|skip|adopt", requires = "resume")]
     pub decide: Vec<String>,
-    /// Maximum number of iterations
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
-    pub max_iterations: Option<u64>,
-    /// Stop after this many tokens
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
-    pub budget_tokens: Option<u64>,
-    /// Stop after this many US dollars
-    #[arg(long, value_name = "AMOUNT")]
-    pub budget_usd: Option<String>,
-    /// Stop after this much time, for example 2h
-    #[arg(long, value_name = "SPAN")]
-    pub budget_time: Option<String>,
-    /// The command that verifies the project [default: the configured or detected one]
-    #[arg(long, value_name = "COMMAND")]
-    pub check: Option<String>,
     /// Verification level
     #[arg(long, value_name = "LEVEL", value_parser = ["light", "standard", "thorough"])]
     pub verify: Option<String>,
-    /// What agents may do without asking [default: the configured level]
-    #[arg(long, value_name = "LEVEL", value_parser = cli_values::allow())]
-    pub allow: Option<AllowLevel>,
     /// Work in this checkout instead of a worktree
     #[arg(long)]
     pub in_place: bool,
@@ -75,12 +53,48 @@ pub struct RunFlags {
     /// Stop when the process with this id, which started the run, exits
     #[arg(long, hide = true, value_name = "PID")]
     pub parent: Option<u32>,
-    /// The scenario that the rehearsal agent plays
-    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
-    pub scenario: Option<PathBuf>,
     /// Print each event as one line of JSON
     #[arg(long)]
     pub json: bool,
+}
+
+/// Flags that a run can start with, and that change one that resumes.
+#[derive(Debug, Clone, Args)]
+pub struct ChangeFlags {
+    /// The agent [default: the configured one, else the first that is installed and logged in]
+    #[arg(long, value_name = "AGENT", value_parser = cli_values::agent())]
+    pub agent: Option<AgentKind>,
+    /// The model for all roles
+    #[arg(long, value_name = "NAME")]
+    pub model: Option<String>,
+    /// The command that verifies the project [default: the configured or detected one]
+    #[arg(long, value_name = "COMMAND")]
+    pub check: Option<String>,
+    /// What agents may do without asking [default: the configured level]
+    #[arg(long, value_name = "LEVEL", value_parser = cli_values::allow())]
+    pub allow: Option<AllowLevel>,
+    /// Maximum number of iterations
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    pub max_iterations: Option<u64>,
+    #[command(flatten)]
+    pub budget: BudgetFlags,
+    /// The scenario that the rehearsal agent plays
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub scenario: Option<PathBuf>,
+}
+
+/// What a run may use, including what it has used.
+#[derive(Debug, Clone, Args)]
+pub struct BudgetFlags {
+    /// Stop after this many tokens
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    pub budget_tokens: Option<u64>,
+    /// Stop after this many US dollars
+    #[arg(long, value_name = "AMOUNT")]
+    pub budget_usd: Option<String>,
+    /// Stop after this much time, for example 2h
+    #[arg(long, value_name = "SPAN")]
+    pub budget_time: Option<String>,
 }
 
 #[derive(Debug, Clone, Args)]
@@ -223,46 +237,28 @@ pub struct IntegrateArgs {
 }
 
 #[derive(Debug, Args)]
-#[command(after_help = "\
-What you change holds for the rest of the run.
+#[command(
+    mut_arg("agent", |arg| arg.help("Continue with this agent")),
+    mut_arg("model", |arg| arg.help("Continue with this model for all roles")),
+    mut_arg("check", |arg| arg.help("Continue with this check")),
+    mut_arg("allow", |arg| arg.help("What agents may do without asking")),
+    mut_arg("max_iterations", |arg| arg.help("The new iteration limit")),
+    after_help = "\
+What you change holds for the rest of the run. A budget includes what the run has used.
 
 Examples:
   omx runs resume 0199
   omx runs resume 0199 --model gpt-5.5 --budget-usd 10
-  omx runs resume 0199 --decide c1.build.work=rerun")]
+  omx runs resume 0199 --decide c1.build.work=rerun"
+)]
 pub struct ResumeArgs {
     /// The run's id or a unique prefix of it [default: the last run]
     pub id: Option<String>,
     /// Resolve an interrupted step: rerun or skip it, or adopt the workspace
     #[arg(long, value_name = "STEP=rerun|skip|adopt")]
     pub decide: Vec<String>,
-    /// Continue with this agent
-    #[arg(long, value_name = "AGENT", value_parser = cli_values::agent())]
-    pub agent: Option<AgentKind>,
-    /// Continue with this model for all roles
-    #[arg(long, value_name = "NAME")]
-    pub model: Option<String>,
-    /// Continue with this check
-    #[arg(long, value_name = "COMMAND")]
-    pub check: Option<String>,
-    /// What agents may do without asking
-    #[arg(long, value_name = "LEVEL", value_parser = cli_values::allow())]
-    pub allow: Option<AllowLevel>,
-    /// The new iteration limit
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
-    pub max_iterations: Option<u64>,
-    /// The new token budget, including what the run has used
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
-    pub budget_tokens: Option<u64>,
-    /// The new budget in US dollars, including what the run has used
-    #[arg(long, value_name = "AMOUNT")]
-    pub budget_usd: Option<String>,
-    /// The new time budget, including the time worked so far, for example 2h
-    #[arg(long, value_name = "SPAN")]
-    pub budget_time: Option<String>,
-    /// The scenario that the rehearsal agent plays
-    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
-    pub scenario: Option<PathBuf>,
+    #[command(flatten)]
+    pub change: ChangeFlags,
     /// Run in the background
     #[arg(long)]
     pub detach: bool,
@@ -320,21 +316,20 @@ pub struct AdoptArgs {
 }
 
 #[derive(Debug, Args)]
+#[command(after_help = "\
+A budget includes what the run has used.
+
+Examples:
+  omx runs limit 0199 20
+  omx runs limit 0199 --budget-usd 10")]
 pub struct LimitArgs {
     /// The run's id or a unique prefix of it
     pub id: String,
     /// The new iteration limit
     #[arg(value_parser = clap::value_parser!(u64).range(1..))]
     pub max_iterations: Option<u64>,
-    /// The new token budget, including what the run has used
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
-    pub budget_tokens: Option<u64>,
-    /// The new budget in US dollars, including what the run has used
-    #[arg(long, value_name = "AMOUNT")]
-    pub budget_usd: Option<String>,
-    /// The new time budget, including the time worked so far, for example 2h
-    #[arg(long, value_name = "SPAN")]
-    pub budget_time: Option<String>,
+    #[command(flatten)]
+    pub budget: BudgetFlags,
     /// Print JSON
     #[arg(long)]
     pub json: bool,

@@ -253,7 +253,8 @@ fn runtime_folders(dialect: Dialect) -> Vec<PathBuf> {
     folders.dedup();
     folders.iter_mut().for_each(|folder| folder.push(dialect.name));
     folders.extend(state_folder(dialect).map(|folder| folder.join("cancelled")));
-    folders.push(PathBuf::from(format!("/tmp/{}-{user}", dialect.name)));
+    // Apart from the temporary folders of runs, which are swept.
+    folders.push(PathBuf::from(format!("/tmp/{}-{user}-cancelled", dialect.name)));
     folders
 }
 

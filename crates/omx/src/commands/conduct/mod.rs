@@ -133,7 +133,7 @@ fn permit_unconfined(
 ) -> Result<(SandboxSetup, UnconfinedConsent), Refusal> {
     let config = config::load_trusted(context, store)?;
     let configured = config.get("allow").and_then(|setting| setting.value.as_str());
-    let allow = flags.allow.or_else(|| AllowLevel::parse(configured?));
+    let allow = flags.change.allow.or_else(|| AllowLevel::parse(configured?));
     let setup = sandbox::setup(context, &config);
     let confined = setup.check_confined_by(allow.unwrap_or(AllowLevel::Commands));
     let consent = sandbox::permit(context, &setup, confined, None)?;

@@ -5,7 +5,7 @@ use omx_ops::{CheckGoal, RunChange, RunRequest, parse_span, parse_usd};
 use omx_runs::workspace::WorkspaceChoice;
 use omx_runs::{Budget, VerificationLevel};
 
-use crate::cli_runs::{LimitArgs, ResumeArgs, RunFlags, UltraqaArgs};
+use crate::cli_runs::{BudgetFlags, ChangeFlags, RunFlags, UltraqaArgs};
 
 /// The goal that the flags select.
 pub(super) fn goal(args: &UltraqaArgs) -> CheckGoal {
@@ -24,28 +24,25 @@ pub(super) fn goal(args: &UltraqaArgs) -> CheckGoal {
 
 /// Adds the flags that all modes share to a request.
 pub(super) fn with_flags(request: RunRequest, flags: &RunFlags) -> Result<RunRequest, Refusal> {
+    let change = run_change(&flags.change)?;
     Ok(RunRequest {
-        agent: flags.agent,
-        model: flags.model.clone(),
-        allow: flags.allow,
-        check: flags.check.clone(),
+        agent: change.agent,
+        model: change.model,
+        allow: change.allow,
+        check: change.check,
         verification: flags.verify.as_deref().map(|level| match level {
             "light" => VerificationLevel::Light,
             "standard" => VerificationLevel::Standard,
             _ => VerificationLevel::Thorough,
         }),
-        max_iterations: flags.max_iterations,
-        budget: budget(
-            flags.budget_tokens,
-            flags.budget_usd.as_deref(),
-            flags.budget_time.as_deref(),
-        )?,
+        max_iterations: change.max_iterations,
+        budget: change.budget,
         workspace: match (flags.in_place, flags.dirty) {
             (true, true) => WorkspaceChoice::InPlaceDirty,
             (true, false) => WorkspaceChoice::InPlace,
             (false, _) => WorkspaceChoice::Worktree,
         },
-        scenario: flags.scenario.clone(),
+        scenario: change.scenario,
         ..request
     })
 }
@@ -66,49 +63,28 @@ pub(super) fn change(request: &RunRequest, flags: &RunFlags) -> Result<RunChange
              new run, or resume without it"
         )));
     }
+    Ok(RunChange { task: request.task.clone(), ..run_change(&flags.change)? })
+}
+
+/// What the flags change about a run.
+pub(in crate::commands) fn run_change(flags: &ChangeFlags) -> Result<RunChange, Refusal> {
     Ok(RunChange {
-        task: request.task.clone(),
+        task: None,
         agent: flags.agent,
         model: flags.model.clone(),
         allow: flags.allow,
         check: flags.check.clone(),
         max_iterations: flags.max_iterations,
-        budget: budget(
-            flags.budget_tokens,
-            flags.budget_usd.as_deref(),
-            flags.budget_time.as_deref(),
-        )?,
+        budget: budget(&flags.budget)?,
         scenario: flags.scenario.clone(),
     })
 }
 
-/// What the flags of `runs resume` change about the run.
-pub(in crate::commands) fn resume_change(args: &ResumeArgs) -> Result<RunChange, Refusal> {
-    Ok(RunChange {
-        task: None,
-        agent: args.agent,
-        model: args.model.clone(),
-        allow: args.allow,
-        check: args.check.clone(),
-        max_iterations: args.max_iterations,
-        budget: budget(
-            args.budget_tokens,
-            args.budget_usd.as_deref(),
-            args.budget_time.as_deref(),
-        )?,
-        scenario: args.scenario.clone(),
-    })
-}
-
-/// The budget that the flags of `runs limit` set.
-pub(in crate::commands) fn limit_budget(args: &LimitArgs) -> Result<Budget, Refusal> {
-    budget(args.budget_tokens, args.budget_usd.as_deref(), args.budget_time.as_deref())
-}
-
-fn budget(tokens: Option<u64>, usd: Option<&str>, time: Option<&str>) -> Result<Budget, Refusal> {
+/// The budget that the flags set.
+pub(in crate::commands) fn budget(flags: &BudgetFlags) -> Result<Budget, Refusal> {
     Ok(Budget {
-        tokens,
-        micro_usd: usd.map(parse_usd).transpose()?,
-        seconds: time.map(parse_span).transpose()?,
+        tokens: flags.budget_tokens,
+        micro_usd: flags.budget_usd.as_deref().map(parse_usd).transpose()?,
+        seconds: flags.budget_time.as_deref().map(parse_span).transpose()?,
     })
 }

@@ -4,7 +4,7 @@ use omx_kernel::Refusal;
 use omx_ops::{Context, LimitEffect, RunLimitRequest, RunSelector, run_limit};
 
 use crate::cli_runs::LimitArgs;
-use crate::commands::conduct::request::limit_budget;
+use crate::commands::conduct::request::budget;
 use crate::exit::Exit;
 use crate::output::{self, Format};
 
@@ -15,7 +15,7 @@ pub(super) fn limit(
 ) -> Result<Exit, Refusal> {
     let request = RunLimitRequest {
         max_iterations: args.max_iterations,
-        budget: limit_budget(&args)?,
+        budget: budget(&args.budget)?,
         run: RunSelector { project: None, id: Some(args.id) },
     };
     let report = run_limit(context, &request)?;

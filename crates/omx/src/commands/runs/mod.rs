@@ -17,7 +17,7 @@ use omx_ops::{RunSelector, find_run, record_change};
 pub use list::ps;
 
 use super::conduct::drive::RunPlacement;
-use super::conduct::request::resume_change;
+use super::conduct::request::run_change;
 use super::conduct::{resume_detached, resume_run};
 use super::with_context;
 use crate::cli::Global;
@@ -48,7 +48,7 @@ pub fn run(args: RunsArgs, global: &Global, by_name: Dialect) -> Exit {
             Some(RunsOperation::Resume(args)) => {
                 ask_for_trust(context, &store)?;
                 let id = find_run(&store, args.id.as_deref())?;
-                let change = resume_change(&args)?;
+                let change = run_change(&args.change)?;
                 if args.detach {
                     return resume_detached(context, &id, &args.decide, change, format);
                 }
