@@ -13,10 +13,13 @@ use omx_store::{
     LockedStore, ProjectSearch, RuntimeFolders, Store, StoreError, find_project, find_skipped,
 };
 
-use crate::caller::Caller;
+use crate::caller::{Caller, UncancelledCaller};
 use crate::clock::Clock;
 use crate::config::{self, ConfigSources};
-use crate::runs::RunLauncher;
+use crate::runs::{NoLauncher, RunLauncher};
+
+/// How long a command waits for the project's lock.
+pub const LOCK_DEADLINE: Duration = Duration::from_secs(5);
 
 /// Where the program was started, read once at the edge.
 #[derive(Clone, Debug, Default)]
@@ -73,6 +76,24 @@ pub struct Context<'a> {
     pub caller: &'a dyn Caller,
     /// What run operations need from the program around them.
     pub runs: &'a dyn RunLauncher,
+}
+
+impl<'a> Context<'a> {
+    /// Works in this project for a program that has no session and starts no runs.
+    pub fn in_project(root: PathBuf, clock: &'a dyn Clock, actor: &'static str) -> Self {
+        Self {
+            place: Place { working_directory: root.clone(), root: Some(root), ..Place::default() },
+            clock,
+            dialect: Dialect::OMX,
+            ambient: Ambient::None,
+            actor,
+            reader: MessageReader::Program,
+            lock_deadline: LOCK_DEADLINE,
+            config: ConfigSources::default(),
+            caller: &UncancelledCaller,
+            runs: &NoLauncher,
+        }
+    }
 }
 
 impl Context<'_> {

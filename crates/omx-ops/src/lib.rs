@@ -27,7 +27,7 @@ pub use cancel::{
 };
 pub use clear::state_clear;
 pub use clock::{Clock, SystemClock};
-pub use context::{Ambient, Context, Place};
+pub use context::{Ambient, Context, LOCK_DEADLINE, Place};
 pub use fields::{RequestFields, parse_fields};
 pub use list::{state_get_status, state_list_active, state_read};
 pub use report::error_object;

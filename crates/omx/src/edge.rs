@@ -25,9 +25,6 @@ use crate::children;
 use crate::cli::Global;
 use crate::launcher::ProcessLauncher;
 
-/// How long a command waits for the project's lock.
-const LOCK_DEADLINE: Duration = Duration::from_secs(5);
-
 /// The dialect of the name that the program was called by.
 pub fn dialect_of_name(name: Option<OsString>) -> Dialect {
     let name = name.map(PathBuf::from);
@@ -118,7 +115,7 @@ pub fn context(
         } else {
             MessageReader::Program
         },
-        lock_deadline: LOCK_DEADLINE,
+        lock_deadline: omx_ops::LOCK_DEADLINE,
         config: ConfigSources {
             user_file,
             environment: text(&store)
@@ -128,7 +125,7 @@ pub fn context(
             flags: global.config.clone(),
         },
         caller: &UncancelledCaller,
-        runs: &ProcessLauncher,
+        runs: &ProcessLauncher::OwnCaller,
     })
 }
 

@@ -23,11 +23,20 @@ const TAKE_OVER: Duration = Duration::from_secs(20);
 const POLL: Duration = Duration::from_millis(10);
 
 /// The launcher of this program.
-pub struct ProcessLauncher;
+pub enum ProcessLauncher {
+    /// For whoever started this process.
+    OwnCaller,
+    /// For an agent that calls through the relay: this process works for the person, but
+    /// on behalf of the agent.
+    Agent(Box<CallingAgent>),
+}
 
 impl RunLauncher for ProcessLauncher {
     fn calling_agent(&self) -> Option<CallingAgent> {
-        edge::calling_agent()
+        match self {
+            Self::OwnCaller => edge::calling_agent(),
+            Self::Agent(agent) => Some(CallingAgent::clone(agent)),
+        }
     }
 
     fn environment(&self) -> BTreeMap<OsString, OsString> {

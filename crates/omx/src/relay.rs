@@ -4,21 +4,18 @@
 //! its streams on to the process that drives the run, which serves the same tools from
 //! outside the confinement and checks each call.
 
-use std::collections::BTreeMap;
-use std::ffi::OsString;
 use std::io::{self, BufReader, BufWriter, Read, Write};
 use std::net::Shutdown;
 use std::os::unix::net::{UnixListener, UnixStream};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 
 use omx_agents::AgentEnv;
 use omx_kernel::message::MessageReader;
-use omx_kernel::{AgentKind, CallingAgent, ChildContext, Dialect, Refusal, RefusalCode, RunId};
+use omx_kernel::{CallingAgent, ChildContext, Refusal, RefusalCode};
 use omx_mcp::{McpServer, ToolGroup, serve};
-use omx_ops::{Ambient, Context, Place, RunLauncher, SystemClock, UncancelledCaller};
+use omx_ops::{Ambient, Context, Place, SystemClock, UncancelledCaller};
 use omx_process::with_ancestors;
-use omx_store::Store;
 use rustix::net::sockopt::socket_peercred;
 
 use crate::launcher::ProcessLauncher;
@@ -37,23 +34,24 @@ pub fn listen(path: &Path, context: &Context<'_>, agents: &AgentEnv) -> Result<(
     let told = agents.child_variables.get(context.dialect.context_variable);
     let told: ChildContext =
         serde_json::from_str(told.map_or("", String::as_str)).map_err(|error| failed(&error))?;
+    let agent = CallingAgent { context: Some(told.clone()) };
     let own = Context {
         place: Place {
             working_directory: told.root.clone(),
-            root: Some(told.root.clone()),
-            state_dir: told.state_dir.clone(),
+            root: Some(told.root),
+            state_dir: told.state_dir,
             ..context.place.clone()
         },
         clock: &SystemClock,
         dialect: context.dialect,
-        ambient: told.session.clone().map_or(Ambient::None, Ambient::Session),
+        ambient: told.session.map_or(Ambient::None, Ambient::Session),
         actor: "mcp",
         reader: MessageReader::Program,
         lock_deadline: context.lock_deadline,
         config: context.config.clone(),
         caller: &UncancelledCaller,
         // One for each process, which serves as long as it lives.
-        runs: Box::leak(Box::new(AgentLauncher(CallingAgent { context: Some(told) }))),
+        runs: Box::leak(Box::new(ProcessLauncher::Agent(Box::new(agent)))),
     };
     // The agents of a run must not manage runs; only the person does.
     let groups = ToolGroup::ALL.into_iter().filter(|group| *group != ToolGroup::Runs).collect();
@@ -87,44 +85,6 @@ fn is_of_this_process(stream: &UnixStream) -> bool {
     socket_peercred(stream).is_ok_and(|peer| {
         with_ancestors(peer.pid.as_raw_pid().unsigned_abs()).any(|process| process.id.pid == own)
     })
-}
-
-/// Operations that an agent calls through the relay: this process works for the person,
-/// but on behalf of the agent.
-struct AgentLauncher(CallingAgent);
-
-impl RunLauncher for AgentLauncher {
-    fn calling_agent(&self) -> Option<CallingAgent> {
-        Some(self.0.clone())
-    }
-
-    fn environment(&self) -> BTreeMap<OsString, OsString> {
-        ProcessLauncher.environment()
-    }
-
-    fn registry_folder(&self, dialect: Dialect) -> Option<PathBuf> {
-        ProcessLauncher.registry_folder(dialect)
-    }
-
-    fn find_agent(
-        &self,
-        context: &Context<'_>,
-        store: &Store,
-        named: Option<AgentKind>,
-        scenario: Option<&Path>,
-    ) -> Result<AgentKind, Refusal> {
-        ProcessLauncher.find_agent(context, store, named, scenario)
-    }
-
-    fn drive_detached(
-        &self,
-        context: &Context<'_>,
-        store: &Store,
-        id: &RunId,
-        decisions: &[String],
-    ) -> Result<(), Refusal> {
-        ProcessLauncher.drive_detached(context, store, id, decisions)
-    }
 }
 
 fn serve_one(server: &McpServer<'_>, stream: &UnixStream) -> io::Result<()> {

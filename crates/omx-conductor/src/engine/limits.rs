@@ -34,14 +34,15 @@ impl Engine {
             self.spec.budget = self.spec.budget.changed_by(budget);
             out.push(RunEffect::Record(Record::BudgetRaised { budget }));
         }
-        out.push(RunEffect::CloseLimitRequest(id));
-        if new_iterations.is_none() && !is_new_budget {
-            return;
+        if new_iterations.is_some() || is_new_budget {
+            let note = "the person changed the limits".to_owned();
+            out.push(RunEffect::Show(Progress::Note(note.into())));
+            self.apply_limits(out, now);
         }
-        out.push(RunEffect::Show(Progress::Note(
-            "the person changed the limits".to_owned().into(),
-        )));
-        self.apply_limits(out, now);
+        // After the documents, because whoever asked then reads them; before the end of the
+        // run, after which nothing is carried out.
+        let at = out.iter().position(|effect| matches!(effect, RunEffect::Close(_)));
+        out.insert(at.unwrap_or(out.len()), RunEffect::CloseLimitRequest(id));
     }
 
     /// Stops or continues the run as its new limits demand.

@@ -7,11 +7,9 @@ use std::time::Duration;
 
 use omx_host::setup::{HostHomes, SetupCatalog, SetupPaths, SetupScope, SkillFile};
 use omx_host::{HostKind, guidance};
-use omx_kernel::message::MessageReader;
-use omx_kernel::{Dialect, Timestamp};
-use omx_ops::config::ConfigSources;
-use omx_ops::{Ambient, Clock, Context, NoLauncher, Place, UncancelledCaller};
-use omx_store::{ProjectSearch, Store, find_project};
+use omx_kernel::Timestamp;
+use omx_ops::{Clock, Context, Place};
+use omx_store::Store;
 
 struct FixedClock;
 
@@ -76,36 +74,13 @@ impl HostTestProject {
     }
 
     pub fn context(&self) -> Context<'static> {
-        Context {
-            place: Place {
-                working_directory: self.project(),
-                home: Some(self.home()),
-                root: Some(self.project()),
-                state_dir: None,
-                runtime: omx_store::RuntimeFolders::default(),
-            },
-            clock: &FixedClock,
-            dialect: Dialect::OMX,
-            ambient: Ambient::None,
-            actor: "hook",
-            reader: MessageReader::Program,
-            lock_deadline: Duration::from_secs(60),
-            config: ConfigSources::default(),
-            caller: &UncancelledCaller,
-            runs: &NoLauncher,
-        }
+        let context = Context::in_project(self.project(), &FixedClock, "hook");
+        let place = Place { home: Some(self.home()), ..context.place };
+        Context { place, lock_deadline: Duration::from_secs(60), ..context }
     }
 
     pub fn store(&self) -> Store {
-        let root = self.project();
-        let project = find_project(ProjectSearch {
-            working_directory: &root,
-            home: None,
-            root: Some(&root),
-            state_dir: None,
-            dialect: Dialect::OMX,
-        });
-        Store::new(project.unwrap())
+        self.context().store().unwrap()
     }
 }
 

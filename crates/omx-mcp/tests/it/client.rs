@@ -5,12 +5,10 @@ use std::path::PathBuf;
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-use omx_kernel::message::MessageReader;
-use omx_kernel::{Dialect, Timestamp};
+use omx_kernel::Timestamp;
 use omx_mcp::{McpServer, McpTool, ToolGroup, serve};
-use omx_ops::config::ConfigSources;
-use omx_ops::{Ambient, Clock, Context, NoLauncher, Place, UncancelledCaller};
-use omx_store::{ProjectSearch, Store, find_project};
+use omx_ops::{Clock, Context};
+use omx_store::Store;
 use serde_json::{Value, json};
 
 struct FixedClock;
@@ -36,36 +34,12 @@ impl McpTestProject {
     }
 
     pub fn context(&self) -> Context<'static> {
-        Context {
-            place: Place {
-                working_directory: self.root(),
-                home: None,
-                root: Some(self.root()),
-                state_dir: None,
-                runtime: omx_store::RuntimeFolders::default(),
-            },
-            clock: &FixedClock,
-            dialect: Dialect::OMX,
-            ambient: Ambient::None,
-            actor: "mcp",
-            reader: MessageReader::Program,
-            lock_deadline: Duration::from_secs(60),
-            config: ConfigSources::default(),
-            caller: &UncancelledCaller,
-            runs: &NoLauncher,
-        }
+        let context = Context::in_project(self.root(), &FixedClock, "mcp");
+        Context { lock_deadline: Duration::from_secs(60), ..context }
     }
 
     pub fn store(&self) -> Store {
-        let root = self.root();
-        let project = find_project(ProjectSearch {
-            working_directory: &root,
-            home: None,
-            root: Some(&root),
-            state_dir: None,
-            dialect: Dialect::OMX,
-        });
-        Store::new(project.unwrap())
+        self.context().store().unwrap()
     }
 }
 

@@ -4,12 +4,9 @@ use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
-use std::time::Duration;
 
-use omx_kernel::message::MessageReader;
 use omx_kernel::{AgentKind, Dialect, Refusal, RunId, Timestamp};
-use omx_ops::config::ConfigSources;
-use omx_ops::{Ambient, Clock, Context, Place, RunLauncher, UncancelledCaller};
+use omx_ops::{Clock, Context, RunLauncher};
 use omx_store::Store;
 use tempfile::TempDir;
 
@@ -71,23 +68,7 @@ impl OpsTestProject {
     }
 
     pub fn context(&self) -> Context<'_> {
-        Context {
-            place: Place {
-                working_directory: self.folder.path().to_owned(),
-                home: None,
-                root: Some(self.folder.path().to_owned()),
-                state_dir: None,
-                runtime: omx_store::RuntimeFolders::default(),
-            },
-            clock: &StoppedClock,
-            dialect: Dialect::OMX,
-            ambient: Ambient::None,
-            actor: "test",
-            reader: MessageReader::Program,
-            lock_deadline: Duration::from_secs(5),
-            config: ConfigSources::default(),
-            caller: &UncancelledCaller,
-            runs: &self.launcher,
-        }
+        let context = Context::in_project(self.folder.path().to_owned(), &StoppedClock, "test");
+        Context { runs: &self.launcher, ..context }
     }
 }

@@ -4,12 +4,9 @@
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
 
-use omx_kernel::message::MessageReader;
-use omx_kernel::{Dialect, Timestamp};
-use omx_ops::config::ConfigSources;
-use omx_ops::{Ambient, Clock, Context, NoLauncher, Place as ContextPlace, UncancelledCaller};
+use omx_kernel::Timestamp;
+use omx_ops::{Clock, Context, Place as ContextPlace};
 use omx_testkit::fuzz::{MODES, Random, SESSIONS, document};
 use rustix::fs::{CWD, FileType, Mode, mknodat};
 use serde_json::value::RawValue;
@@ -98,24 +95,9 @@ impl FuzzProject {
     }
 
     pub fn context(&self) -> Context<'static> {
-        Context {
-            place: ContextPlace {
-                working_directory: self.root(),
-                home: Some(self.folder.path().join("home")),
-                root: Some(self.root()),
-                state_dir: None,
-                runtime: omx_store::RuntimeFolders::default(),
-            },
-            clock: &FuzzClock,
-            dialect: Dialect::OMX,
-            ambient: Ambient::None,
-            actor: "fuzz",
-            reader: MessageReader::Program,
-            lock_deadline: Duration::from_secs(5),
-            config: ConfigSources::default(),
-            caller: &UncancelledCaller,
-            runs: &NoLauncher,
-        }
+        let context = Context::in_project(self.root(), &FuzzClock, "fuzz");
+        let home = Some(self.folder.path().join("home"));
+        Context { place: ContextPlace { home, ..context.place }, ..context }
     }
 
     /// Whether a request names no other folder than the project's: another

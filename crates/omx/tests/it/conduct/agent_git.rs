@@ -4,7 +4,8 @@
 use std::fs;
 
 use super::kit::Repository;
-use super::own_git::{git, on_branch, repository, run, scenario_of, write};
+use super::own_git::{git, on_branch, repository};
+use super::scenario::{ralph_scenario, run, write};
 
 /// Every reference and setting of the person's, but not the run's branch.
 fn persons(repository: &Repository) -> (String, String) {
@@ -69,7 +70,7 @@ fn trust_3_0b_the_pointer_is_restored_after_a_turn_and_the_change_is_named() {
 
 #[test]
 fn trust_3_0b_a_run_that_is_killed_while_its_agent_uses_git_is_resumed_or_discarded() {
-    let scenario = scenario_of(&(write("work.txt", "done\n") + &run("git add -A && sleep 60")));
+    let scenario = ralph_scenario(&(write("work.txt", "done\n") + &run("git add -A && sleep 60")));
     let mut repository = Repository::playing(&scenario);
     repository.check = "true".to_owned();
     let mut running = repository.start("ralph", &["make work.txt"]);
@@ -113,7 +114,7 @@ fn trust_3_7_secrets_large_files_and_build_outputs_are_named_and_not_committed()
 
 #[test]
 fn trust_3_7_the_edits_of_a_verifier_are_undone_and_named() {
-    let scenario = scenario_of(&write("work.txt", "done\n")).replace(
+    let scenario = ralph_scenario(&write("work.txt", "done\n")).replace(
         "[[entry]]\nrequired = false\ndo = [{ result = { passed",
         "[[entry]]\nrole = \"verifier\"\ntimes = 1\ndo = [\n\
          { write = { path = \"work.txt\", content = \"edited\\n\" } },\n\

@@ -5,11 +5,11 @@ use std::process::Stdio;
 use omx_testkit::await_condition;
 use serde_json::Value;
 
-use super::kit::{ASKS, DEADLINE, Repository, RunningOmx};
+use super::kit::{DEADLINE, Repository, RunningOmx, asking_scenario};
 
 /// A run that waits for approval.
 fn asking() -> (Repository, RunningOmx) {
-    let mut repository = Repository::playing(ASKS);
+    let mut repository = Repository::playing(&asking_scenario());
     repository.check = "true".to_owned();
     let mut command = repository.command("ralph", &["--allow", "edits", "make work.txt"]);
     let running = RunningOmx(command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap());

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use omx_testkit::CommandOutcome;
 
 use super::kit::Repository;
+use super::scenario::{ralph_scenario, run};
 
 /// A ralph whose builder, verifiers and tidier run these commands. `ROOT` is the checkout.
 pub(super) struct Attack {
@@ -300,16 +301,8 @@ fn trust_3_0a_an_agents_server_is_a_relay_that_checks_each_request() {
         call("state_read", &elsewhere),
         call("run_list", "{ }"),
     ];
-    let scenario = format!(
-        "[[entry]]\nrole = \"executor\"\nphase = \"executing\"\ndo = [\n{}  \
-         {{ run = {{ command = \"echo built > work.txt\" }} }},\n  {{ result = {{ summary = \"built \
-         it\", changed_files = [\"work.txt\"], commands = [], done = true }} }},\n]\n\n[[entry]]\nrole \
-         = \"executor\"\ndo = [{{ result = {{ summary = \"tidy\", changed_files = [], commands = [], \
-         done = true }} }}]\n\n[[entry]]\ndo = [{{ result = {{ passed = true, findings = [], checks = \
-         [{{ name = \"read\", evidence = \"read it\" }}] }} }}]\n",
-        calls.concat(),
-    );
-    let mut repository = Repository::playing(&scenario);
+    let actions = calls.concat() + &run("echo built > work.txt");
+    let mut repository = Repository::playing(&ralph_scenario(&actions));
     repository.check = "test -f work.txt".to_owned();
     let outcome = repository.run("ralph", &["use the server"]);
     assert_built(&repository, &outcome);
@@ -339,10 +332,7 @@ fn trust_3_0_the_start_says_what_is_in_force() {
 /// Under `edits`, commands are asked about, but the check is not.
 #[test]
 fn trust_3_3_edits_says_that_the_check_runs_what_the_agent_wrote() {
-    let scenario = "[[entry]]\nrole = \"executor\"\ndo = [{ result = { summary = \"s\", changed_files \
-                    = [], commands = [], done = true } }]\n[[entry]]\ndo = [{ result = { passed = true, \
-                    findings = [], checks = [{ name = \"r\", evidence = \"e\" }] } }]\n";
-    let mut repository = Repository::playing(scenario);
+    let mut repository = Repository::playing(&ralph_scenario(""));
     repository.check = "true".to_owned();
     let outcome = repository.run("ralph", &["--allow", "edits", "work"]);
     assert!(outcome.stdout.contains("the check runs code that the agent wrote"), "{outcome:#?}");

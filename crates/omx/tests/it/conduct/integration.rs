@@ -3,10 +3,11 @@
 use std::fs;
 
 use super::kit::Repository;
-use super::own_git::{git, scenario_of, write};
+use super::own_git::git;
+use super::scenario::{ralph_scenario, write};
 
 fn complete() -> Repository {
-    let mut repository = Repository::playing(&scenario_of(&write("work.txt", "done\n")));
+    let mut repository = Repository::playing(&ralph_scenario(&write("work.txt", "done\n")));
     repository.check = "true".to_owned();
     let outcome = repository.run("ralph", &["make work.txt"]);
     assert_eq!(outcome.code, Some(0), "{outcome:#?}");
@@ -15,7 +16,7 @@ fn complete() -> Repository {
 
 #[test]
 fn trust_5_1a_a_run_whose_check_failed_is_not_merged_without_anyway() {
-    let mut repository = Repository::playing(&scenario_of(&write("work.txt", "done\n")));
+    let mut repository = Repository::playing(&ralph_scenario(&write("work.txt", "done\n")));
     repository.check = "false".to_owned();
     let outcome = repository.run("ralph", &["--max-iterations", "1", "make work.txt"]);
     assert_eq!(outcome.code, Some(5), "{outcome:#?}");
@@ -42,7 +43,7 @@ fn surface_5_5_uncommitted_work_is_not_called_merged() {
 
 #[test]
 fn trust_6_2_escape_codes_of_an_agent_do_not_reach_the_log() {
-    let scenario = scenario_of(&write("work.txt", "done\n"))
+    let scenario = ralph_scenario(&write("work.txt", "done\n"))
         .replace("summary = \"built it\"", "summary = \"\\u001b[2Jbuilt \\u202eit\"");
     let mut repository = Repository::playing(&scenario);
     repository.check = "true".to_owned();

@@ -10,6 +10,7 @@ use omx_testkit::{CommandOutcome, TestProject, await_condition};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 
+use super::scenario::{ralph_scenario, run};
 use crate::project;
 
 /// Nothing in these tests takes longer.
@@ -18,24 +19,9 @@ pub const DEADLINE: Duration = Duration::from_secs(60);
 const SCENARIO: &str = include_str!("../../../../../assets/demo/scenario.toml");
 
 /// A ralph whose builder asks for permission and then waits for the answer.
-pub const ASKS: &str = r#"
-[[entry]]
-role = "executor"
-phase = "executing"
-times = 1
-do = [
-  { run = { command = "echo done > work.txt" } },
-  { say = "It said: {{output}}." },
-  { result = { summary = "built it", changed_files = ["work.txt"], commands = [], done = true } },
-]
-
-[[entry]]
-role = "executor"
-do = [{ result = { summary = "tidy", changed_files = [], commands = [], done = true } }]
-
-[[entry]]
-do = [{ result = { passed = true, findings = [], checks = [{ name = "read", evidence = "read it" }] } }]
-"#;
+pub fn asking_scenario() -> String {
+    ralph_scenario(&(run("echo done > work.txt") + "  { say = \"It said: {{output}}.\" },\n"))
+}
 
 /// The scenario of the demo, without its pauses.
 pub fn quick_scenario() -> String {

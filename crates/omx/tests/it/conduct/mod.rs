@@ -30,6 +30,7 @@ mod relay_peers;
 mod repeats;
 mod resume_flags;
 mod retention;
+pub mod scenario;
 mod stops;
 mod summaries;
 mod terminals;

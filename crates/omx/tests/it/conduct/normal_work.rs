@@ -8,7 +8,8 @@ use omx_testkit::CommandOutcome;
 use rustix::process::Signal;
 
 use super::kit::{DEADLINE, Repository};
-use super::own_git::{git, on_branch, run, scenario_of, write};
+use super::own_git::{git, on_branch};
+use super::scenario::{ralph_scenario, run, write};
 
 /// The toolchain that builds these tests, without the wrappers of a version manager, which
 /// look for their files in the home directory.
@@ -37,7 +38,7 @@ fn files(repository: &Repository) {
 }
 
 fn repository(actions: &str) -> Repository {
-    let mut repository = Repository::playing(&scenario_of(actions));
+    let mut repository = Repository::playing(&ralph_scenario(actions));
     repository.check = "cargo test --offline --quiet".to_owned();
     files(&repository);
     repository

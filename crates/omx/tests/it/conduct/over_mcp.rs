@@ -4,7 +4,7 @@
 use omx_testkit::{McpClient, await_condition};
 use serde_json::{Value, json};
 
-use super::kit::{ASKS, DEADLINE, Repository};
+use super::kit::{DEADLINE, Repository, asking_scenario};
 
 fn client(repository: &Repository) -> McpClient {
     McpClient::start(repository.project.omx_command(&["mcp"]))
@@ -27,7 +27,7 @@ fn refused(client: &mut McpClient, tool: &str, arguments: &Value) -> String {
 
 /// Starts a ralph over MCP that asks a question, and waits until it asks.
 fn asking() -> (Repository, McpClient, Value) {
-    let repository = Repository::playing(ASKS);
+    let repository = Repository::playing(&asking_scenario());
     let mut client = client(&repository);
     let scenario = repository.project.folder().join("scenario.toml");
     let started = call(

@@ -6,42 +6,10 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
 use super::kit::Repository;
-
-/// A ralph whose builder does this.
-pub fn scenario_of(actions: &str) -> String {
-    format!(
-        r#"
-[[entry]]
-role = "executor"
-phase = "executing"
-times = 1
-do = [
-{actions}
-  {{ result = {{ summary = "built it", changed_files = ["work.txt"], commands = [], done = true }} }},
-]
-
-[[entry]]
-role = "executor"
-required = false
-do = [{{ result = {{ summary = "tidy", changed_files = [], commands = [], done = true }} }}]
-
-[[entry]]
-required = false
-do = [{{ result = {{ passed = true, findings = [], checks = [{{ name = "read", evidence = "read it" }}] }} }}]
-"#
-    )
-}
-
-pub fn write(path: &str, content: &str) -> String {
-    format!("  {{ write = {{ path = {path:?}, content = {content:?} }} }},\n")
-}
-
-pub fn run(command: &str) -> String {
-    format!("  {{ run = {{ command = {command:?} }} }},\n")
-}
+use super::scenario::{ralph_scenario, run, write};
 
 pub fn repository(actions: &str) -> Repository {
-    let mut repository = Repository::playing(&scenario_of(actions));
+    let mut repository = Repository::playing(&ralph_scenario(actions));
     repository.check = "true".to_owned();
     repository
 }
@@ -259,7 +227,7 @@ fn rejected_by_hook(allow: &str) -> (Repository, omx_testkit::CommandOutcome) {
     let fix = "[[entry]]\nrole = \"debugger\"\nmatch = \"lint: bad.txt\"\nrequired = false\ndo = [\n\
         { run = { command = \"rm bad.txt\" } },\n\
         { result = { summary = \"fixed\", changed_files = [], commands = [], done = true } },\n]\n";
-    let scenario = scenario_of(&(write("work.txt", "done\n") + &write("bad.txt", "bad\n")));
+    let scenario = ralph_scenario(&(write("work.txt", "done\n") + &write("bad.txt", "bad\n")));
     let mut repository = Repository::playing(&format!("{fix}{scenario}"));
     repository.check = "true".to_owned();
     let hook = "#!/bin/sh\nif git diff --cached --name-only | grep bad; then echo lint: bad.txt; exit 1; fi\n\

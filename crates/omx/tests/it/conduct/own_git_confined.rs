@@ -6,7 +6,8 @@ use std::fs;
 use omx_testkit::{CommandOutcome, write_program};
 
 use super::kit::Repository;
-use super::own_git::{git, on_branch, repository, write};
+use super::own_git::{git, on_branch, repository};
+use super::scenario::write;
 
 /// Makes a program the first of its name on `PATH`, and returns that `PATH`.
 fn path_with(repository: &Repository, name: &str, script: &str) -> String {

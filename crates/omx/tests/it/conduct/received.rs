@@ -9,13 +9,14 @@ use rustix::process::Signal;
 use serde_json::Value;
 
 use super::kit::{DEADLINE, Repository};
-use super::own_git::{on_branch, run, scenario_of, write};
+use super::own_git::on_branch;
+use super::scenario::{ralph_scenario, run, write};
 
 /// A ralph that was killed while its builder worked, before the journal knew that the builder
 /// had received its task.
 fn killed(actions: &str) -> Repository {
     let begun = "test -e begun || { touch begun; sleep 60; }";
-    let scenario = scenario_of(&(actions.to_owned() + &run(begun)))
+    let scenario = ralph_scenario(&(actions.to_owned() + &run(begun)))
         .replace("times = 1", "times = 2\nrequired = false");
     let mut repository = Repository::playing(&scenario);
     repository.check = "true".to_owned();

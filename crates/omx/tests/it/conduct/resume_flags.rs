@@ -6,11 +6,11 @@ use omx_testkit::CommandOutcome;
 use serde_json::Value;
 
 use super::kit::Repository;
-use super::own_git::{run, scenario_of, write};
+use super::scenario::{ralph_scenario, run, write};
 
 /// A ralph whose verifier needs the person to log in, once.
 fn stopped() -> Repository {
-    let scenario = scenario_of(&write("work.txt", "done\n")).replace(
+    let scenario = ralph_scenario(&write("work.txt", "done\n")).replace(
         "[[entry]]\nrequired = false\ndo = [{ result = { passed",
         "[[entry]]\nrole = \"verifier\"\ntimes = 1\ndo = [{ fail = { kind = \"auth\" } }]\n\n\
          [[entry]]\nrequired = false\ndo = [{ usage = { input = 900, output = 100 } }, \
@@ -124,7 +124,7 @@ fn conductor_a_detached_run_has_the_configuration_of_its_command() {
     let folder = crate::project();
     let outside = folder.folder().join("outside");
     let actions = run(&format!("echo x > '{}'", outside.display())) + &write("work.txt", "done\n");
-    let mut repository = Repository::in_project(folder, &scenario_of(&actions));
+    let mut repository = Repository::in_project(folder, &ralph_scenario(&actions));
     repository.check = "true".to_owned();
     let flags = ["--config", "sandbox=off", "--detach", "make work.txt"];
     let started = repository.run("ralph", &flags);

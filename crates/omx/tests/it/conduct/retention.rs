@@ -6,24 +6,7 @@ use std::path::PathBuf;
 use serde_json::Value;
 
 use super::kit::{Repository, quick_scenario};
-
-/// A quick ralph that creates one file and commits it.
-const SCENARIO: &str = r#"
-[[entry]]
-role = "executor"
-phase = "executing"
-do = [
-  { run = { command = "date +%N > $(cat /proc/sys/kernel/random/uuid)" } },
-  { result = { summary = "built it", changed_files = ["a"], commands = [], done = true } },
-]
-
-[[entry]]
-role = "executor"
-do = [{ result = { summary = "tidy", changed_files = [], commands = [], done = true } }]
-
-[[entry]]
-do = [{ result = { passed = true, findings = [], checks = [{ name = "read", evidence = "read it" }] } }]
-"#;
+use super::scenario::{ralph_scenario, run};
 
 struct OldRuns {
     repository: Repository,
@@ -31,7 +14,9 @@ struct OldRuns {
 
 impl OldRuns {
     fn new() -> Self {
-        let mut repository = Repository::playing(SCENARIO);
+        // Each run makes a file of its own.
+        let make = run("date +%N > $(cat /proc/sys/kernel/random/uuid)");
+        let mut repository = Repository::playing(&ralph_scenario(&make));
         repository.check = "true".to_owned();
         Self { repository }
     }

@@ -1,7 +1,7 @@
 //! The summary at the end of a run.
 
 use super::kit::{Repository, quick_scenario};
-use super::own_git::{scenario_of, write};
+use super::scenario::{ralph_scenario, write};
 
 #[test]
 fn conductor_a_complete_run_reports_its_result_and_the_merge_command() {
@@ -76,7 +76,7 @@ fn conductor_6_1_unplayed_entries_are_errors_with_file_and_line() {
 fn trust_5_1a_verified_is_what_omx_ran_and_what_an_agent_says_is_a_claim() {
     let claim = "checks = [{ name = \"e2e\", command = \"make e2e-never-run\", exit_code = 0, \
                  evidence = \"it passed\" }]";
-    let scenario = scenario_of(&write("work.txt", "done\n"))
+    let scenario = ralph_scenario(&write("work.txt", "done\n"))
         .replace("checks = [{ name = \"read\", evidence = \"read it\" }]", claim);
     let mut repository = Repository::playing(&scenario);
     repository.check = "test -e work.txt".to_owned();

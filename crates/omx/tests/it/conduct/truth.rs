@@ -4,11 +4,12 @@ use std::fs;
 use std::path::PathBuf;
 
 use super::kit::Repository;
-use super::own_git::{git, git_after, on_branch, scenario_of, write};
+use super::own_git::{git, git_after, on_branch};
+use super::scenario::{ralph_scenario, write};
 
 /// A run whose work is committed and whose verifier needs the person to log in.
 fn interrupted() -> Repository {
-    let scenario = scenario_of(&write("work.txt", "done\n"))
+    let scenario = ralph_scenario(&write("work.txt", "done\n"))
         .replace("times = 1", "times = 2\nrequired = false")
         .replace(
             "[[entry]]\nrequired = false\ndo = [{ result = { passed",
@@ -69,7 +70,7 @@ fn trust_5_1_a_deleted_worktree_and_branch_are_asked_about_and_can_be_adopted() 
 
 #[test]
 fn trust_5_3_a_lock_of_omxs_own_dead_git_is_removed_and_any_other_is_named() {
-    let mut repository = Repository::playing(&scenario_of(&write("work.txt", "done\n")));
+    let mut repository = Repository::playing(&ralph_scenario(&write("work.txt", "done\n")));
     repository.check = "true".to_owned();
     // A git that dies once, while it holds the lock of the index.
     // It is confined, so it remembers that in its own directory.

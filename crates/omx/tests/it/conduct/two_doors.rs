@@ -4,7 +4,7 @@
 use omx_testkit::{McpClient, await_condition};
 use serde_json::{Value, json};
 
-use super::kit::{ASKS, DEADLINE, Repository};
+use super::kit::{DEADLINE, Repository, asking_scenario};
 use crate::cli_and_mcp::{assert_speaks_to_both, normal};
 
 /// Stands for the id of each project's run in arguments and in compared objects.
@@ -149,7 +149,7 @@ fn masked_words(text: &str, is_masked: impl Fn(&str) -> bool, mask: &str) -> Str
 
 #[test]
 fn house_a_run_is_started_watched_answered_merged_and_discarded_with_the_same_objects() {
-    let mut doors = TwoDoors::playing(ASKS);
+    let mut doors = TwoDoors::playing(&asking_scenario());
     let started = doors.start_asking();
     assert_eq!(started["id"], RUN);
     assert_eq!(started["event"], "run");
@@ -186,7 +186,7 @@ fn house_a_run_is_started_watched_answered_merged_and_discarded_with_the_same_ob
 
 #[test]
 fn house_a_run_is_cancelled_with_the_same_object_and_effect() {
-    let mut doors = TwoDoors::playing(ASKS);
+    let mut doors = TwoDoors::playing(&asking_scenario());
     doors.start_asking();
     let words = ["cancel", "--session-id", RUN];
     let report = doors.both(&words, "run_cancel", &json!({"id": RUN}));

@@ -7,26 +7,11 @@ use std::process::Command;
 use omx_testkit::{CommandOutcome, write_program};
 
 use super::kit::Repository;
-
-const SCENARIO: &str = r#"
-[[entry]]
-role = "executor"
-phase = "executing"
-do = [
-  { run = { command = "echo built > work.txt; echo x > $HOME/planted" } },
-  { result = { summary = "built it", changed_files = ["work.txt"], commands = [], done = true } },
-]
-
-[[entry]]
-role = "executor"
-do = [{ result = { summary = "tidy", changed_files = [], commands = [], done = true } }]
-
-[[entry]]
-do = [{ result = { passed = true, findings = [], checks = [{ name = "read", evidence = "read it" }] } }]
-"#;
+use super::scenario::{ralph_scenario, run};
 
 fn repository() -> Repository {
-    let mut repository = Repository::playing(SCENARIO);
+    let mut repository =
+        Repository::playing(&ralph_scenario(&run("echo built > work.txt; echo x > $HOME/planted")));
     repository.check = "test -f work.txt".to_owned();
     repository
 }

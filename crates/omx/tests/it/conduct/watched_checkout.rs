@@ -4,7 +4,8 @@
 use omx_testkit::CommandOutcome;
 
 use super::kit::Repository;
-use super::own_git::{git, repository, run, write};
+use super::own_git::{git, repository};
+use super::scenario::{run, write};
 
 const UNCONFINED: [&str; 3] = ["--config", "sandbox=off", "make work.txt"];
 

@@ -7,25 +7,12 @@ use omx_testkit::TestProject;
 use serde_json::json;
 
 use crate::conduct::Repository;
+use crate::conduct::scenario::{ralph_scenario, run};
 
 /// A ralph whose builder runs a script of the repository.
-const SCENARIO: &str = r#"
-[[entry]]
-role = "executor"
-phase = "executing"
-times = 1
-do = [
-  { run = { command = "sh attack.sh" } },
-  { result = { summary = "built it", changed_files = ["acts.txt"], commands = [], done = true } },
-]
-
-[[entry]]
-role = "executor"
-do = [{ result = { summary = "tidy", changed_files = [], commands = [], done = true } }]
-
-[[entry]]
-do = [{ result = { passed = true, findings = [], checks = [{ name = "read", evidence = "read it" }] } }]
-"#;
+fn repository() -> Repository {
+    Repository::playing(&ralph_scenario(&run("sh attack.sh")))
+}
 
 /// Runs a script as an agent of a run and returns what it wrote to `acts.txt`.
 fn as_agent(repository: &mut Repository, script: &str) -> String {
@@ -67,7 +54,7 @@ fn active(project: &TestProject, folder: &Path) -> serde_json::Value {
 
 #[test]
 fn trust_3_4_acts_of_the_person_are_refused_to_an_agent() {
-    let mut repository = Repository::playing(SCENARIO);
+    let mut repository = repository();
     let other = other_project(&repository);
     repository.project.put(json!({"mode":"ultrawork","active":true,"session_id":"mine"}));
     let before = active(&repository.project, &other);
@@ -126,7 +113,7 @@ fn trust_3_4_acts_of_the_person_are_refused_to_an_agent() {
 
 #[test]
 fn trust_3_4_over_mcp_alike() {
-    let mut repository = Repository::playing(SCENARIO);
+    let mut repository = repository();
     let other = other_project(&repository);
     let before = active(&repository.project, &other);
     let call = |name: &str, arguments: serde_json::Value| {
@@ -164,7 +151,7 @@ fn trust_3_4_over_mcp_alike() {
 
 #[test]
 fn trust_3_4_what_an_agent_may_do_for_its_own_run_it_may() {
-    let mut repository = Repository::playing(SCENARIO);
+    let mut repository = repository();
     let omx = repository.project.binary().to_owned();
     let omx_line = |name: &str, line: &str| {
         format!(
@@ -189,7 +176,7 @@ fn trust_3_4_what_an_agent_may_do_for_its_own_run_it_may() {
 /// What a confined agent writes on the command line goes the way of its server.
 #[test]
 fn trust_3_0a_a_relayed_command_is_checked_like_a_call() {
-    let mut repository = Repository::playing(SCENARIO);
+    let mut repository = repository();
     repository.project.put(json!({"mode":"ultrawork","active":true,"session_id":"mine"}));
     let omx = repository.project.binary().display().to_string();
     let script = [
