@@ -94,7 +94,7 @@ fn is_of_omx(path: &str) -> bool {
     })
 }
 
-fn is_build_output(path: &str) -> bool {
+pub(crate) fn is_build_output(path: &str) -> bool {
     let mut parts = path.split('/').rev();
     let name = parts.next().unwrap_or_default();
     name.ends_with(".pyc") || name == ".DS_Store" || parts.any(|part| BUILD_FOLDERS.contains(&part))

@@ -5,6 +5,7 @@
 //! file, clock, environment or process, so that hooks, the command line, MCP, the
 //! conductor and the views always decide alike.
 
+mod absent_files;
 pub mod activity;
 pub mod agent_acts;
 mod agent_kind;
@@ -52,6 +53,7 @@ pub mod value;
 pub mod write;
 mod write_goal;
 
+pub use absent_files::AbsentFiles;
 pub use agent_acts::{CallingAgent, GuardedAct};
 pub use agent_kind::AgentKind;
 pub use base_document::IterationLimits;

@@ -45,6 +45,6 @@ pub use runs::{
     run_answer, run_attach, run_cancel, run_discard, run_gc, run_integrate, run_limit, run_list,
     run_list_live, run_resume, run_show, run_start, run_status,
 };
-pub use runs::{ForeignRun, require_own, run_adopt, run_to_adopt};
+pub use runs::{ForeignRun, absent_value, require_own, run_adopt, run_to_adopt};
 pub use status::{ActiveMode, StatusReport, status};
 pub use write::state_write;

@@ -1,7 +1,7 @@
 //! Active modes of a project, and whether a Stop would be held.
 
 use omx_kernel::stop::{StopDecision, StopEvent, decide};
-use omx_kernel::{ForeignText, Mode, Refusal, Scope, Timestamp, Value};
+use omx_kernel::{ForeignText, Mode, Refusal, RunId, Scope, Timestamp, Value};
 use omx_store::{ScopeContents, StateDir, Store, UnreadableDocument};
 
 use crate::context::Context;
@@ -9,6 +9,7 @@ use crate::hook::is_driven;
 use crate::list::{entry, read_noteworthy};
 use crate::report;
 use crate::request::StatusRequest;
+use crate::runs::is_own;
 
 /// One active mode.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -52,6 +53,8 @@ pub struct StatusReport {
     pub active: Vec<ActiveMode>,
     /// One answer for each session that has active modes.
     pub stops: Vec<StopAnswer>,
+    /// Runs among the sessions that the person neither started nor adopted as they are.
+    pub foreign: Vec<RunId>,
     /// Documents that could not be read.
     pub unreadable: Vec<UnreadableDocument>,
 }
@@ -77,7 +80,10 @@ impl StatusReport {
                 ("entries", Value::array(self.active.iter().map(|a| a.json.clone()).collect())),
                 ("stops", Value::array(stops.collect())),
             ],
-            [("unreadable", report::unreadable(&self.unreadable))],
+            [
+                ("foreign", Value::strings(self.foreign.iter().map(RunId::as_str))),
+                ("unreadable", report::unreadable(&self.unreadable)),
+            ],
         )
     }
 }
@@ -91,6 +97,7 @@ pub fn status(context: &Context<'_>, request: &StatusRequest) -> Result<StatusRe
         now,
         active: Vec::new(),
         stops: Vec::new(),
+        foreign: Vec::new(),
         unreadable: Vec::new(),
     };
     let Some(state) = store.read()? else { return Ok(report) };
@@ -104,10 +111,19 @@ pub fn status(context: &Context<'_>, request: &StatusRequest) -> Result<StatusRe
         report.active.extend(modes.iter().map(|mode| active(&state, &read, *mode, now)));
         if !modes.is_empty() && read.snapshot.scope.session().is_some() {
             report.stops.push(stop_answer(context, &store, &read, now));
+            report.foreign.extend(foreign_run(context, &store, &read.snapshot.scope));
         }
         report.unreadable.extend(read.unreadable);
     }
     Ok(report)
+}
+
+/// The run of a session, if it is foreign. One that cannot be read is named elsewhere.
+fn foreign_run(context: &Context<'_>, store: &Store, scope: &Scope) -> Option<RunId> {
+    let id = RunId::new(scope.session()?.as_str()).ok()?;
+    let folder = store.run(&id).ok()??;
+    let is_own = is_own(context, &folder).unwrap_or(true);
+    (!is_own).then_some(id)
 }
 
 fn active(state: &StateDir, read: &ScopeContents, mode: Mode, now: Timestamp) -> ActiveMode {

@@ -2,10 +2,11 @@
 //! still true; all others are read.
 
 use std::borrow::Cow;
+use std::collections::BTreeSet;
 use std::time::Duration;
 
 use omx_kernel::{ForeignText, Refusal, RunId, Timestamp};
-use omx_store::runs::{RunIndexFile, RunStamps};
+use omx_store::runs::{RunFolder, RunIndexFile, RunRegistry, RunStamps, RunTitle};
 use omx_store::{FileStamp, Store};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
@@ -47,6 +48,9 @@ pub struct ListedOverview {
     /// The whole run for programs, as JSON.
     #[serde(skip)]
     pub json: String,
+    /// Whether the person neither started nor adopted it as it is.
+    #[serde(skip)]
+    pub is_foreign: bool,
 }
 
 impl ListedOverview {
@@ -124,18 +128,53 @@ impl ListDetail {
 struct IndexLine<'a> {
     id: RunId,
     journal: FileStamp,
+    spec: FileStamp,
     document: Option<FileStamp>,
+    /// Whether the person had no record of it.
+    foreign: bool,
     #[serde(borrow)]
     run: &'a RawValue,
 }
 
+/// The person's records of runs. Without them every run counts as the person's.
+struct RunOwners<'a> {
+    registry: Option<&'a RunRegistry>,
+    ids: BTreeSet<RunId>,
+}
+
+impl<'a> RunOwners<'a> {
+    fn read(registry: Option<&'a RunRegistry>) -> Result<Self, Refusal> {
+        let ids = registry.map(RunRegistry::own_ids).transpose()?.unwrap_or_default();
+        Ok(Self { registry, ids })
+    }
+
+    /// Whether there is no record of a run, by its id alone.
+    fn lacks(&self, id: &RunId) -> bool {
+        self.registry.is_some() && !self.ids.contains(id)
+    }
+
+    /// Whether a run is not the person's as it is. One that nobody can compare is not.
+    fn is_foreign(&self, folder: &RunFolder) -> bool {
+        let Some(registry) = self.registry else { return false };
+        self.lacks(folder.id())
+            || registry.title(folder).is_ok_and(|title| title == RunTitle::Foreign)
+    }
+}
+
 /// Lists the runs of a project. An unreadable run is listed as such and hides no other.
-pub fn list_runs(store: &Store, now: Timestamp, detail: ListDetail) -> Result<RunListing, Refusal> {
+/// The registry says which are the person's; without one, all are.
+pub fn list_runs(
+    store: &Store,
+    registry: Option<&RunRegistry>,
+    now: Timestamp,
+    detail: ListDetail,
+) -> Result<RunListing, Refusal> {
+    let owners = RunOwners::read(registry)?;
     let mut listing = RunListing::default();
     let ids = store.run_ids()?;
     let Some(stamps) = store.run_stamps()? else { return Ok(listing) };
     // Paths in it are true only where the project was when it was made.
-    let header = json!({"format": 1, "root": store.root()}).to_string();
+    let header = json!({"format": 2, "root": store.root()}).to_string();
     let is_long = ids.len() >= WORTHWHILE;
     let text = if is_long { store.read_run_index(detail.index()) } else { String::new() };
     let known = text.strip_prefix(&header).unwrap_or_default();
@@ -150,23 +189,24 @@ pub fn list_runs(store: &Store, now: Timestamp, detail: ListDetail) -> Result<Ru
         while known.next_if(|(_, entry)| entry.id < id).is_some() {}
         let entry = known.next_if(|(_, entry)| entry.id == id);
         if let Some((line, summary)) =
-            entry.and_then(|(line, entry)| Some((line, unchanged(&stamps, &entry)?)))
+            entry.and_then(|(line, entry)| Some((line, unchanged(&stamps, &owners, &entry)?)))
         {
             lines.push(Cow::Borrowed(line));
             listing.runs.push(summary);
             continue;
         }
-        // Take the stamp before reading: a change in between makes it stale.
-        let journal = stamps.journal(&id);
-        match read(store, &id) {
+        // Take the stamps before reading: a change in between makes them stale.
+        let before = stamps.journal(&id).zip(stamps.spec(&id));
+        match read(store, &owners, &id) {
             Ok(None) => {}
-            Ok(Some(seen)) => {
+            Ok(Some((seen, is_foreign))) => {
                 let json = detail.json(&seen);
-                if let Some(line) = index_line(&stamps, &seen, journal, &json, now) {
+                if let Some(line) = index_line(&stamps, &seen, before, is_foreign, &json, now) {
                     lines.push(Cow::Owned(line));
                     new += 1;
                 }
-                listing.runs.extend(ListedOverview::parse(&json));
+                let parsed = ListedOverview::parse(&json);
+                listing.runs.extend(parsed.map(|run| ListedOverview { is_foreign, ..run }));
             }
             Err(refusal) => {
                 listing.unreadable.push(UnreadableRun { id, why: refusal.message.into() });
@@ -183,21 +223,32 @@ pub fn list_runs(store: &Store, now: Timestamp, detail: ListDetail) -> Result<Ru
     Ok(listing)
 }
 
-fn read(store: &Store, id: &RunId) -> Result<Option<Overview>, Refusal> {
-    match store.run(id)? {
-        Some(folder) => overview(store, &folder).map(Some),
-        None => Ok(None),
-    }
+/// Reads a run, and whether it is foreign.
+fn read(
+    store: &Store,
+    owners: &RunOwners<'_>,
+    id: &RunId,
+) -> Result<Option<(Overview, bool)>, Refusal> {
+    let Some(folder) = store.run(id)? else { return Ok(None) };
+    Ok(Some((overview(store, &folder)?, owners.is_foreign(&folder))))
 }
 
-fn unchanged(stamps: &RunStamps, entry: &IndexLine<'_>) -> Option<ListedOverview> {
-    if stamps.journal(&entry.id) != Some(entry.journal) {
+/// What a line says, if it is still true. A run whose record does not fit is compared anew.
+fn unchanged(
+    stamps: &RunStamps,
+    owners: &RunOwners<'_>,
+    entry: &IndexLine<'_>,
+) -> Option<ListedOverview> {
+    if stamps.journal(&entry.id) != Some(entry.journal)
+        || stamps.spec(&entry.id) != Some(entry.spec)
+        || owners.lacks(&entry.id) != entry.foreign
+    {
         return None;
     }
     let summary = ListedOverview::parse(entry.run.get())?;
     let name = || format!("{}-state.json", summary.mode.raw());
     let is_same = entry.document.is_none() || stamps.document(&entry.id, &name()) == entry.document;
-    is_same.then_some(summary)
+    is_same.then_some(ListedOverview { is_foreign: entry.foreign, ..summary })
 }
 
 /// The line of a run that has ended, once its files have been quiet for a while. A run
@@ -205,11 +256,13 @@ fn unchanged(stamps: &RunStamps, entry: &IndexLine<'_>) -> Option<ListedOverview
 fn index_line(
     stamps: &RunStamps,
     seen: &Overview,
-    journal: Option<FileStamp>,
+    before: Option<(FileStamp, FileStamp)>,
+    foreign: bool,
     json: &str,
     now: Timestamp,
 ) -> Option<String> {
-    let journal = journal.filter(|stamp| seen.state != "running" && stamp.is_quiet(now))?;
+    let is_quiet = |stamp: &FileStamp| seen.state != "running" && stamp.is_quiet(now);
+    let (journal, spec) = before.filter(|(journal, spec)| is_quiet(journal) && is_quiet(spec))?;
     let document = match seen.is_resumable() {
         true => Some(stamps.document(&seen.id, &seen.spec.mode.file_name())?),
         false => None,
@@ -218,5 +271,6 @@ fn index_line(
         return None;
     }
     let run = serde_json::from_str(json).ok()?;
-    serde_json::to_string(&IndexLine { id: seen.id.clone(), journal, document, run }).ok()
+    let line = IndexLine { id: seen.id.clone(), journal, spec, document, foreign, run };
+    serde_json::to_string(&line).ok()
 }

@@ -2,7 +2,7 @@
 
 use omx_kernel::{ForeignText, Refusal, RunId, Scope, SessionId, Timestamp};
 use omx_store::Store;
-use omx_store::runs::{JournalEntry, Liveness, RunFolder};
+use omx_store::runs::{JournalEntry, RunFolder};
 use serde_json::{Value, json};
 
 use crate::attention::{self, Attention};
@@ -45,7 +45,7 @@ pub fn overview(store: &Store, folder: &RunFolder) -> Result<Overview, Refusal> 
     let mut spec = RunSpec::load(folder)?;
     spec.workspace = workspace::relocate(store, folder.id(), spec.workspace);
     let entries: Vec<JournalEntry<Record>> = folder.journal()?.read_all()?;
-    let is_alive = matches!(folder.liveness()?, Liveness::Alive(_));
+    let is_alive = folder.is_driven()?;
     let mut usage = Usage::default();
     let mut by_step: Vec<(StepKey, Usage)> = Vec::new();
     let mut steps = 0;

@@ -10,6 +10,7 @@ use std::io;
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
+use omx_store::remove_tree;
 use rustix::process::getuid;
 
 /// The lock of a folder, held as long as it is in use. Beside what agents may change.
@@ -163,24 +164,9 @@ fn sweep(place: &Path) {
 fn remove_all(path: &Path) {
     for name in [CONTENT, RELAY] {
         let part = path.join(name);
-        if fs::remove_dir_all(&part).is_err() {
-            make_removable(&part);
-            let _ = fs::remove_dir_all(&part).or_else(|_| fs::remove_file(&part));
-        }
+        let _ = remove_tree(&part);
     }
     let _ = fs::remove_dir_all(path);
-}
-
-fn make_removable(path: &Path) {
-    if !path.symlink_metadata().is_ok_and(|data| data.is_dir()) {
-        return;
-    }
-    let _ = fs::set_permissions(path, Permissions::from_mode(0o700));
-    for entry in fs::read_dir(path).into_iter().flatten().flatten() {
-        if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
-            make_removable(&entry.path());
-        }
-    }
 }
 
 #[cfg(test)]

@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use omx_kernel::git_settings::RepositorySnapshot;
 use omx_kernel::left_out::describe_left_out;
-use omx_kernel::{Refusal, RunId};
+use omx_kernel::{AbsentFiles, Refusal, RunId};
 use omx_store::runs::{JournalEntry, RunFolder};
 
 use crate::env::ProjectEnv;
@@ -320,6 +320,14 @@ impl RunRepository {
         let committed = checkout.branch_content(&self.branch)?;
         let changes = checkout.changes(&committed, &checkout.tree()?)?;
         Ok(changes.files.into_iter().map(|file| file.path).collect())
+    }
+
+    /// The files of the worktree that are not in the run's branch, such as ignored ones; none
+    /// in place, where there is no such branch.
+    pub fn absent_files(&self) -> AbsentFiles {
+        let is_there = self.worktree.as_deref().is_some_and(Path::exists);
+        let checkout = is_there.then(|| self.checkout().ok()).flatten();
+        checkout.and_then(|checkout| checkout.absent_files().ok()).unwrap_or_default()
     }
 
     /// Describes the size of a run's change for people: files and lines. Reads only what

@@ -10,14 +10,14 @@ use omx_kernel::{ForeignText, Refusal, RefusalCode, RunId, SessionId, Timestamp}
 use omx_process::git_dir::{find_worktree_top, git_dir};
 use omx_process::read_plain_file;
 use omx_store::ArtifactFolder;
-use omx_store::runs::{LockHolder, RunAcquisition, RunFolder, RunRemoval};
+use omx_store::runs::{LockHolder, RunAcquisition, RunFolder, RunRegistry, RunRemoval};
 
 use crate::env::ProjectEnv;
 use crate::git::{BranchName, CommitId, GitLocation, KeptWorktree, RemovedWorktree};
 use crate::listing::{ListDetail, ListedOverview, RunListing, UnreadableRun, list_runs};
 use crate::orphans::collect_orphans;
 use crate::spec::{RunSpec, Workspace};
-use crate::workspace;
+use crate::{stop, workspace};
 
 /// The maximum size of a file of git that is read.
 const MAX_GIT_FILE_BYTES: u64 = 64 * 1024 * 1024;
@@ -57,17 +57,17 @@ const BATCH: usize = 100;
 pub fn collect_garbage(
     env: &ProjectEnv<'_>,
     kept_ms: i64,
-    is_own: impl Fn(&RunId) -> bool,
+    registry: Option<&RunRegistry>,
 ) -> Result<RetentionReport, Refusal> {
     let store = env.store;
-    let RunListing { runs, unreadable } = list_runs(store, env.now, ListDetail::Summary)?;
+    let RunListing { runs, unreadable } = list_runs(store, registry, env.now, ListDetail::Summary)?;
     let mut report = RetentionReport { unreadable, ..RetentionReport::default() };
     let left = leftovers(env)?;
     let mut old = Vec::new();
     let mut oldest_kept = env.now;
     for run in runs {
         let is_old = run.last().is_some_and(|last| env.now.millis_since(last) > kept_ms);
-        let is_due = has_ended(&run) && is_own(&run.id) && (is_old || run.state == "complete");
+        let is_due = has_ended(&run) && !run.is_foreign && (is_old || run.state == "complete");
         let cleared = match is_due && left.contains(&run.id) {
             true => clear(env, &run.id, &mut report.worktrees),
             false => Ok(()),
@@ -197,7 +197,10 @@ pub(crate) fn describe_kept(why: &KeptWorktree) -> String {
         KeptWorktree::Locked(reason) if reason.is_empty() => "it is locked".to_owned(),
         KeptWorktree::Locked(reason) => format!("it is locked: {reason}"),
         KeptWorktree::Foreign => "it is not on its own branch".to_owned(),
-        KeptWorktree::Refused(words) => words.clone(),
+        KeptWorktree::Refused(words) => {
+            let first = words.strip_prefix("error: ").or_else(|| words.strip_prefix("fatal: "));
+            first.unwrap_or(words).to_owned()
+        }
     }
 }
 
@@ -235,7 +238,11 @@ pub fn discard(
         || Refusal::new(RefusalCode::Busy, format!("run {id} is in progress; cancel it first"));
     let held = match env.store.acquire_run(id, &LockHolder::this_process())? {
         RunAcquisition::Acquired(held) => held,
-        RunAcquisition::HeldBy(_) => return Err(in_progress()),
+        RunAcquisition::HeldBy(_) => {
+            let stranger = stop::describe_stranger(env.store, id);
+            let why = |words| Refusal::new(RefusalCode::Busy, words);
+            return Err(stranger.map_or_else(in_progress, why));
+        }
         RunAcquisition::Missing => {
             return Err(Refusal::invalid_input(format!("there is no run {id}")));
         }

@@ -7,7 +7,7 @@ use omx_kernel::{ChildContext, Dialect, Refusal, RunId};
 use omx_process::guard::LiveGuard;
 use omx_process::{ProcessId, ProcessInfo, Signal, end_marked, find_marked};
 use omx_store::Store;
-use omx_store::runs::{Liveness, LockHolder, RunFolder, RunRegistry};
+use omx_store::runs::{Liveness, LockHolder, LockOwner, RunFolder, RunRegistry};
 
 /// The poll interval while a run ends.
 const POLL: Duration = Duration::from_millis(20);
@@ -60,7 +60,7 @@ pub fn terminate(store: &Store, id: &RunId, deadline: Instant) -> Result<RunTerm
     let Some(folder) = store.run(id)? else { return Ok(RunTermination::NotRunning) };
     let driven = match driver(&folder)? {
         Driver::ThisProcess => return Ok(RunTermination::NotRunning),
-        Driver::Nobody => RunTermination::NotRunning,
+        Driver::Nobody | Driver::Stranger => RunTermination::NotRunning,
         Driver::Other(holder) => end_driver(&folder, holder.as_ref(), deadline)?,
     };
     Ok(end_marked_after(driven, mark_of(store.root(), id)))
@@ -182,9 +182,28 @@ fn mark_of(root: &Path, id: &RunId) -> impl Fn(&[u8]) -> bool {
 
 /// The runs that another process drives.
 pub fn live_runs(store: &Store) -> Result<Vec<RunId>, Refusal> {
-    let is_other = |liveness: &Liveness| matches!(liveness, Liveness::Alive(holder) if *holder != Some(LockHolder::this_process()));
-    let runs = store.runs()?.into_iter().filter(|run| is_other(&run.liveness));
-    Ok(runs.map(|run| run.id).collect())
+    let runs = store.runs()?.into_iter().filter(|run| run.liveness != Liveness::Ended);
+    Ok(runs.map(|run| run.id).filter(|id| is_driven(store, id)).collect())
+}
+
+/// Says if the lock of a run is held by, or names, a process that does not drive the run.
+/// Such a process is left alone.
+pub fn describe_stranger(store: &Store, id: &RunId) -> Option<String> {
+    let (pid, what) = match store.run(id).ok()??.lock_owner().ok()?? {
+        LockOwner::Stranger(pid) => (pid, "is held by"),
+        LockOwner::Driver { named: Some(pid), .. } => (pid, "names"),
+        LockOwner::Driver { named: None, .. } | LockOwner::Unknown => return None,
+    };
+    Some(format!(
+        "The lock of run {id} {what} process {pid}, which does not drive the run and was left \
+         alone."
+    ))
+}
+
+/// The runs whose lock is held, by whomever.
+pub fn locked_runs(store: &Store) -> Vec<RunId> {
+    let runs = store.runs().unwrap_or_default().into_iter();
+    runs.filter(|run| run.liveness != Liveness::Ended).map(|run| run.id).collect()
 }
 
 /// Whether another process drives a run.
@@ -200,14 +219,18 @@ enum Driver {
     ThisProcess,
     /// Another process, with its identity if known.
     Other(Option<LockHolder>),
+    /// Nobody, although a process holds the lock.
+    Stranger,
 }
 
 fn driver(folder: &RunFolder) -> Result<Driver, Refusal> {
-    Ok(match folder.liveness()? {
-        Liveness::Ended => Driver::Nobody,
-        Liveness::Alive(Some(holder)) if holder == LockHolder::this_process() => {
+    Ok(match folder.lock_owner()? {
+        None => Driver::Nobody,
+        Some(LockOwner::Driver { process, .. }) if process.pid == std::process::id() => {
             Driver::ThisProcess
         }
-        Liveness::Alive(holder) => Driver::Other(holder),
+        Some(LockOwner::Driver { process, .. }) => Driver::Other(Some(process)),
+        Some(LockOwner::Unknown) => Driver::Other(None),
+        Some(LockOwner::Stranger(_)) => Driver::Stranger,
     })
 }

@@ -1,15 +1,14 @@
 //! Opens folders and files one name at a time, and never follows a link.
 
-use std::ffi::{CString, OsStr};
+use std::ffi::CString;
 use std::fs::File;
 use std::io::Read;
 use std::os::fd::{AsFd, OwnedFd};
-use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
 use omx_kernel::Timestamp;
 use omx_process::platform::directory_names;
-use rustix::fs::{AtFlags, FileType, Mode, OFlags, Stat, fstat, mkdirat, openat, statat, unlinkat};
+use rustix::fs::{AtFlags, FileType, Mode, OFlags, Stat, fstat, mkdirat, openat, statat};
 use rustix::io::{Errno, retry_on_intr};
 use rustix::path::Arg;
 
@@ -144,24 +143,6 @@ pub(crate) fn names(folder: impl AsFd, path: &Path) -> Result<Vec<String>, Store
 /// The same, including names that are not UTF-8.
 pub(crate) fn raw_names(folder: impl AsFd, path: &Path) -> Result<Vec<CString>, StoreError> {
     directory_names(folder).map_err(|error| StoreError::io("list", path, error))
-}
-
-/// Removes everything inside a folder. Links are removed, never followed.
-pub(crate) fn remove_contents(folder: impl AsFd, path: &Path) -> Result<(), StoreError> {
-    for name in raw_names(&folder, path)? {
-        let name = name.as_c_str();
-        let path = path.join(OsStr::from_bytes(name.to_bytes()));
-        let fail = |error| StoreError::io("remove", &path, error);
-        match open(&folder, name, &path) {
-            Ok(Some(inner)) => {
-                remove_contents(&inner, &path)?;
-                unlinkat(&folder, name, AtFlags::REMOVEDIR).map_err(fail)?;
-            }
-            Ok(None) => {}
-            Err(_) => unlinkat(&folder, name, AtFlags::empty()).map_err(fail)?,
-        }
-    }
-    Ok(())
 }
 
 /// The error for something that is neither a regular file nor a folder.

@@ -12,6 +12,7 @@ use crate::documents::{read_document, remove_file, session_names};
 use crate::error::StoreError;
 use crate::flush::flush_all;
 use crate::lock::LockedStore;
+use crate::remove_tree::remove_contents;
 use crate::replace::is_temporary;
 
 /// What was removed, and what was left.
@@ -45,7 +46,7 @@ impl LockedStore {
             let path = self.state.path().join(name);
             match open(state, name, &path) {
                 Ok(Some(folder)) => {
-                    dir::remove_contents(&folder, &path)?;
+                    remove_contents(&folder, &path)?;
                     unlinkat(state, name, AtFlags::REMOVEDIR)
                         .map_err(|error| StoreError::io("remove", &path, error))?;
                     outcome.removed.push(path);

@@ -42,6 +42,11 @@ pub(super) fn end_runs(
     if request.runs == RunProcesses::Leave {
         return;
     }
+    let locked = match one {
+        None => stop::locked_runs(store),
+        Some((scope, _)) => run_of(scope).into_iter().collect(),
+    };
+    report.lines.extend(locked.iter().filter_map(|id| stop::describe_stranger(store, id)));
     // All of them at once, because each may take a while to exit.
     for id in &runs {
         stop::request_exit(store, id);

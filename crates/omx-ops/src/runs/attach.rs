@@ -5,7 +5,6 @@ use std::io::{BufRead, BufReader};
 use std::time::Duration;
 
 use omx_kernel::{Refusal, RefusalCode};
-use omx_runs::overview::overview;
 use omx_runs::progress::{EVENTS_FILE, Progress};
 use omx_store::runs::Liveness;
 
@@ -49,7 +48,7 @@ pub fn run_attach(
             }
         }
         if ended {
-            return Ok(RunStatusReport { overview: overview(&store, &folder)? });
+            return RunStatusReport::read(context, &store, &folder);
         }
         if context.caller.is_cancelled() {
             let why = format!("the call was cancelled while it followed run {id}");

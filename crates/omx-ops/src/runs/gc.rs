@@ -9,7 +9,7 @@ use omx_runs::retention::{RetentionReport, collect_garbage};
 use omx_store::Store;
 use serde_json::json;
 
-use super::ownership::{forget, own_ids};
+use super::ownership::{forget, registry};
 use crate::config::{self, span_seconds};
 use crate::context::Context;
 use crate::report;
@@ -85,9 +85,7 @@ fn collect(context: &Context<'_>, store: &Store) -> Result<RetentionReport, Refu
         })?;
     let environment = context.git_environment(store);
     let env = context.project_env(store, &environment);
-    let own = own_ids(context)?;
-    let report =
-        collect_garbage(&env, kept_ms, |run| own.as_ref().is_none_or(|own| own.contains(run)))?;
+    let report = collect_garbage(&env, kept_ms, registry(context).as_ref())?;
     forget(context, &report.runs);
     Ok(report)
 }

@@ -1,14 +1,13 @@
 //! Lists the runs of a project.
 
-use std::collections::BTreeSet;
 use std::path::PathBuf;
 
-use omx_kernel::{Refusal, RunId, Value};
+use omx_kernel::{Refusal, Value};
 use omx_runs::listing::{ListDetail, ListedOverview, RunListing, UnreadableRun, list_runs};
 use omx_store::json;
 use serde_json::json;
 
-use super::ownership::own_ids;
+use super::ownership::registry;
 use crate::context::Context;
 use crate::report;
 
@@ -28,8 +27,6 @@ pub struct RunListReport {
     pub runs: Vec<ListedOverview>,
     /// Runs that cannot be read, and why.
     pub unreadable: Vec<UnreadableRun>,
-    /// The runs that the person neither started nor adopted.
-    pub foreign: BTreeSet<RunId>,
 }
 
 impl RunListReport {
@@ -37,7 +34,7 @@ impl RunListReport {
     /// others, with the state `unreadable`.
     pub fn value(&self) -> Value {
         let json = |run: &ListedOverview| match run.json.strip_prefix('{') {
-            Some(rest) if self.foreign.contains(&run.id) => format!("{{\"foreign\":true,{rest}"),
+            Some(rest) if run.is_foreign => format!("{{\"foreign\":true,{rest}"),
             _ => run.json.clone(),
         };
         let readable = self.runs.iter().map(|run| (&run.id, json(run)));
@@ -62,9 +59,8 @@ impl RunListReport {
 /// Lists the runs of a project. An unreadable run does not hide the others.
 pub fn run_list(context: &Context<'_>, request: &RunListRequest) -> Result<RunListReport, Refusal> {
     let store = context.store_for(request.project.as_deref())?;
-    let RunListing { runs, unreadable } = list_runs(&store, context.now(), request.detail)?;
-    let own = own_ids(context)?;
-    let is_foreign = |id: &&RunId| own.as_ref().is_some_and(|own| !own.contains(*id));
-    let foreign = runs.iter().map(|run| &run.id).filter(is_foreign).cloned().collect();
-    Ok(RunListReport { runs, unreadable, foreign })
+    let registry = registry(context);
+    let RunListing { runs, unreadable } =
+        list_runs(&store, registry.as_ref(), context.now(), request.detail)?;
+    Ok(RunListReport { runs, unreadable })
 }

@@ -35,10 +35,11 @@ pub use launcher::{NoLauncher, RunLauncher};
 pub use limit::{LimitEffect, RunLimitReport, RunLimitRequest, run_limit};
 pub use list::{RunListReport, RunListRequest, run_list};
 pub use live::{LiveRunsReport, run_list_live};
+pub(crate) use ownership::is_own;
 pub use ownership::{ForeignRun, require_own, run_adopt, run_to_adopt};
 pub use resume::{RunResumeRequest, run_resume};
 pub use select::{RunSelector, run_cancel};
-pub use show::{RunOwnership, RunReport, RunStatusReport, run_show, run_status};
+pub use show::{RunOwnership, RunReport, RunStatusReport, absent_value, run_show, run_status};
 pub use stages::{parse_stages, preset_stages, read_stages};
 pub use start::{
     DRIVEN_MODES, NewRun, RunRequest, RunStartReport, open_run, register_run, run_start,

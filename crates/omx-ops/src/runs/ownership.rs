@@ -1,18 +1,16 @@
 //! Whose run a folder holds. A run folder can come with a clone, so a run is resumed,
 //! merged or removed only if the person started it, or adopted it after a look.
 
-use std::collections::BTreeSet;
-
 use omx_kernel::{GuardedAct, Refusal, RefusalCode, RunId};
 use omx_runs::RunSpec;
 use omx_runs::overview::{Overview, overview};
-use omx_store::runs::{RunFolder, RunRegistry};
+use omx_store::runs::{RunFolder, RunRegistry, RunTitle};
 
 use super::find::open_folder;
 use super::select::RunSelector;
 use crate::context::Context;
 
-fn registry(context: &Context<'_>) -> Option<RunRegistry> {
+pub(super) fn registry(context: &Context<'_>) -> Option<RunRegistry> {
     context.runs.registry_folder(context.dialect).map(RunRegistry::new)
 }
 
@@ -20,27 +18,30 @@ fn registry(context: &Context<'_>) -> Option<RunRegistry> {
 /// and every run counts as the person's.
 pub(crate) fn is_own(context: &Context<'_>, folder: &RunFolder) -> Result<bool, Refusal> {
     match registry(context) {
-        Some(registry) => Ok(registry.is_own(folder)?),
+        Some(registry) => Ok(registry.title(folder)? != RunTitle::Foreign),
         None => Ok(true),
     }
 }
 
-/// The runs on record as the person's, for lists; `None` without a home.
-pub(super) fn own_ids(context: &Context<'_>) -> Result<Option<BTreeSet<RunId>>, Refusal> {
-    Ok(registry(context).map(|registry| registry.own_ids()).transpose()?)
-}
-
-/// Refuses a run that the person neither started nor adopted.
+/// Refuses a run that the person neither started nor adopted. One whose project was moved is
+/// recorded in its new place.
 pub fn require_own(context: &Context<'_>, folder: &RunFolder) -> Result<(), Refusal> {
-    if is_own(context, folder)? {
-        return Ok(());
+    let Some(registry) = registry(context) else { return Ok(()) };
+    match registry.title(folder)? {
+        RunTitle::Own => return Ok(()),
+        RunTitle::Moved => {
+            // The next command tries again.
+            let _ = registry.own(folder, context.now());
+            return Ok(());
+        }
+        RunTitle::Foreign => {}
     }
     let (id, program) = (folder.id(), context.dialect.name);
     Err(Refusal::new(
         RefusalCode::NeedsTrust,
         format!(
-            "run {id} is foreign: you did not start it, or its record is not on this machine \
-             (a restored backup, an earlier version); see what it would do, and make it \
+            "run {id} is foreign: you did not start it here, it was changed or copied, or its \
+             record is not on this machine (a restored backup, an earlier version); see what it would do, and make it \
              yours: {program} runs adopt {id}"
         ),
     ))

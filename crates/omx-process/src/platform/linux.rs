@@ -5,6 +5,7 @@ use std::fs::{self, File};
 use std::io::{self, Write};
 use std::mem::MaybeUninit;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd, RawFd};
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -119,6 +120,29 @@ pub(crate) fn set_process_name(name: &str) {
 /// The working directory of a process.
 pub fn read_working_directory(pid: u32) -> Option<PathBuf> {
     fs::read_link(format!("/proc/{pid}/cwd")).ok()
+}
+
+/// The processes that hold an exclusive lock on a whole file with this inode; `None` if the
+/// system does not say. Nobody can forge it: it is the kernel's own list.
+pub fn exclusive_lock_holders(inode: u64) -> Option<Vec<u32>> {
+    let locks = fs::read_to_string("/proc/locks").ok()?;
+    let suffix = format!(":{inode}");
+    let holder = |line: &str| {
+        let words: Vec<&str> = line.split_whitespace().collect();
+        // A process that waits for a lock has an arrow before the kind.
+        let [_, "FLOCK", _, "WRITE", pid, file, ..] = words[..] else { return None };
+        file.ends_with(&suffix).then(|| pid.parse().ok()).flatten()
+    };
+    Some(locks.lines().filter_map(holder).collect())
+}
+
+/// Whether a process runs the same program file as this one.
+pub fn is_this_program(pid: u32) -> bool {
+    let file = |name: &str| {
+        let data = fs::metadata(format!("/proc/{name}/exe")).ok()?;
+        Some((data.dev(), data.ino()))
+    };
+    file("self").is_some_and(|own| file(&pid.to_string()) == Some(own))
 }
 
 /// The program file of a process. The name of a file that was replaced or removed

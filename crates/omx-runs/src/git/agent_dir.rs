@@ -6,13 +6,14 @@
 //! part of it by a link. What counts of an agent's work is the state of its files.
 
 use std::fs::{self, File, FileTimes, OpenOptions};
-use std::io::Write;
+use std::io::{self, Write};
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use omx_kernel::git_settings::is_for_agents;
+use omx_store::remove_tree;
 
 use super::error::GitError;
 use super::names::{BranchName, CommitId};
@@ -127,17 +128,12 @@ fn pointer_text(git_dir: &Path) -> Vec<u8> {
 
 /// Removes a file, a link or a folder with everything in it. Follows no link.
 fn remove(path: &Path) -> Result<(), GitError> {
-    let removed = match path.symlink_metadata() {
-        Ok(found) if found.is_dir() => fs::remove_dir_all(path),
-        Ok(_) => fs::remove_file(path),
-        Err(_) => return Ok(()),
-    };
-    removed.map_err(|error| GitError::io("remove", path, error))
+    remove_tree(path).map_err(|error| GitError::io("remove", path, io::Error::other(error)))
 }
 
 fn make_folder(path: &Path) -> Result<(), GitError> {
     match fs::DirBuilder::new().mode(0o700).create(path) {
-        Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists && path.is_dir() => Ok(()),
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists && path.is_dir() => Ok(()),
         made => made.map_err(|error| GitError::io("make", path, error)),
     }
 }
@@ -151,7 +147,7 @@ fn write_new(path: &Path, bytes: &[u8]) -> Result<(), GitError> {
 /// Copies a file, if it exists, with its modification time: git compares it with those of
 /// the files that an index describes.
 fn copy(from: &Path, to: &Path) -> Result<(), GitError> {
-    let copied = || -> std::io::Result<()> {
+    let copied = || -> io::Result<()> {
         let times = File::open(from)?.metadata()?.modified()?;
         let bytes = fs::read(from)?;
         let mut file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(to)?;
@@ -159,7 +155,7 @@ fn copy(from: &Path, to: &Path) -> Result<(), GitError> {
         file.set_times(FileTimes::new().set_modified(times))
     };
     match copied() {
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(()),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
         copied => copied.map_err(|error| GitError::io("copy", from, error)),
     }
 }

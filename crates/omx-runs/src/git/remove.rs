@@ -3,6 +3,8 @@
 
 use std::path::{Path, PathBuf};
 
+use omx_store::remove_tree;
+
 use super::add::{Registered, real};
 use super::call::Answer;
 use super::error::GitError;
@@ -100,7 +102,24 @@ impl Checkout {
         if path.symlink_metadata().is_ok() {
             self.worktree(path)?.restore_pointer()?;
         }
-        self.call(&["worktree", "remove", "--force"]).arg(path).work().answer()
+        let remove = || self.call(&["worktree", "remove", "--force"]).arg(path).work().answer();
+        let mut answer = remove()?;
+        if answer.code == Some(0) {
+            return Ok(answer);
+        }
+        // git gives up at a folder that it may not write, or whose path is too long.
+        // It may have forgotten the worktree all the same.
+        match remove_tree(path) {
+            Ok(()) if self.registered()?.iter().any(|known| known.path == path) => remove(),
+            Ok(()) => {
+                answer.code = Some(0);
+                Ok(answer)
+            }
+            Err(error) => {
+                answer.words = error.to_string();
+                Ok(answer)
+            }
+        }
     }
 
     fn reason_to_keep(

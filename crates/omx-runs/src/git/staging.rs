@@ -3,6 +3,7 @@
 
 use std::path::{Path, PathBuf};
 
+use omx_kernel::AbsentFiles;
 use omx_kernel::left_out::{LeftOutReason, NewFile, left_out};
 
 use super::call::{Call, parts, path};
@@ -81,6 +82,15 @@ impl Checkout {
         self.call(&UNTRACKED).output()
     }
 
+    /// Everything that is in the working tree and not in the index, ignored or not. A folder
+    /// of which nothing is in the index is listed as one, with a slash at its end.
+    pub(crate) fn absent_files(&self) -> Result<AbsentFiles, GitError> {
+        let listed = self.call(&OTHERS).output()?;
+        let names: Vec<String> =
+            parts(&listed).map(|name| String::from_utf8_lossy(name).into_owned()).collect();
+        Ok(AbsentFiles::from_paths(names.iter().map(String::as_str)))
+    }
+
     /// Gives the working tree this content. Ignored files and files that no commit would
     /// contain stay.
     pub(crate) fn restore_content(&self, tree: &TreeId) -> Result<(), GitError> {
@@ -93,6 +103,9 @@ impl Checkout {
 
 /// Lists untracked files. A repository is listed as a folder, which git does not enter.
 const UNTRACKED: [&str; 4] = ["ls-files", "--others", "--exclude-standard", "-z"];
+
+/// Lists everything that is not tracked. Without a rule for exclusion nothing is ignored.
+const OTHERS: [&str; 5] = ["ls-files", "--others", "--directory", "--no-empty-directory", "-z"];
 
 fn with_index<'a>(call: Call<'a>, index: Option<&Path>) -> Call<'a> {
     match index {

@@ -10,8 +10,9 @@ use rustix::fs::{AtFlags, OFlags, unlinkat};
 use rustix::io::Errno;
 
 use super::folder::RunFolder;
-use crate::dir::{self, open, open_file, open_or_make, remove_contents};
+use crate::dir::{self, open, open_file, open_or_make};
 use crate::error::StoreError;
+use crate::remove_tree::remove_contents;
 use crate::replace::{Durability, replace};
 
 impl RunFolder {

@@ -14,19 +14,21 @@ use super::entries::{JournalEntry, JournalReader};
 use super::holder::LockHolder;
 use super::journal::{self, JOURNAL_FILE, Journal};
 use super::list::{UNFINISHED, clear_leftovers};
-use super::lock::{LOCK_FILE, Liveness, LockAttempt, LockState, RunLock, acquire, probe};
+use super::lock::{
+    LOCK_FILE, Liveness, LockAttempt, LockOwner, LockState, RunLock, acquire, find_owner, probe,
+};
 use super::step_log::{StepLog, StepLogName, open_step_log};
 use crate::ContentHash;
-use crate::dir::remove_contents;
 use crate::dir::{self, FOLDER_MODE, open, open_or_make};
 use crate::error::StoreError;
 use crate::flush::flush_all;
 use crate::lock::{LockedStore, ignore_in_git};
+use crate::remove_tree::remove_contents;
 use crate::replace::{Durability, replace};
 use crate::tree::Store;
 
 pub(crate) const RUNS: &str = "runs";
-const SPEC_FILE: &str = "run.json";
+pub(super) const SPEC_FILE: &str = "run.json";
 const MAX_SPEC_BYTES: usize = 8 * 1024 * 1024;
 
 /// A run's folder, open for reading.
@@ -240,6 +242,17 @@ impl RunFolder {
         })
     }
 
+    /// Who holds its lock; `None` if nobody does.
+    pub fn lock_owner(&self) -> Result<Option<LockOwner>, StoreError> {
+        find_owner(&self.fd, &self.path.join(LOCK_FILE))
+    }
+
+    /// Whether a process drives it, and not only holds its lock.
+    pub fn is_driven(&self) -> Result<bool, StoreError> {
+        let owner = self.lock_owner()?;
+        Ok(matches!(owner, Some(LockOwner::Driver { .. } | LockOwner::Unknown)))
+    }
+
     pub(super) fn lock_state(&self) -> Result<LockState, StoreError> {
         probe(&self.fd, &self.path.join(LOCK_FILE))
     }
@@ -252,6 +265,11 @@ impl RunFolder {
     /// Opens the log of a step, and empties it.
     pub fn open_step_log(&self, name: &StepLogName) -> Result<StepLog, StoreError> {
         open_step_log(&self.fd, &self.path, name)
+    }
+
+    /// Whether this is the same folder.
+    pub(super) fn is_folder(&self, other: &OwnedFd) -> bool {
+        same_folder(&self.fd, other)
     }
 
     pub(super) fn fd(&self) -> &OwnedFd {

@@ -19,7 +19,11 @@ pub struct LockHolder {
 impl LockHolder {
     /// This process.
     pub fn this_process() -> Self {
-        let pid = std::process::id();
+        Self::of_process(std::process::id())
+    }
+
+    /// The process with this pid.
+    pub(super) fn of_process(pid: u32) -> Self {
         let started = ProcessId::find(pid).map(|process| process.started);
         Self { pid, started, boot: read_boot_id() }
     }

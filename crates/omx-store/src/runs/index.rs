@@ -7,7 +7,7 @@ use std::os::fd::OwnedFd;
 
 use omx_kernel::RunId;
 
-use super::folder::RUNS;
+use super::folder::{RUNS, SPEC_FILE};
 use super::journal::JOURNAL_FILE;
 use crate::dir::{self, open};
 use crate::error::StoreError;
@@ -47,6 +47,11 @@ impl RunStamps {
     /// The stamp of a run's journal; `None` if it has none.
     pub fn journal(&self, id: &RunId) -> Option<FileStamp> {
         FileStamp::read(&self.runs, &format!("{id}/{JOURNAL_FILE}"))
+    }
+
+    /// The stamp of what a run was asked to do.
+    pub fn spec(&self, id: &RunId) -> Option<FileStamp> {
+        FileStamp::read(&self.runs, &format!("{id}/{SPEC_FILE}"))
     }
 
     /// The stamp of a document in a run's session.

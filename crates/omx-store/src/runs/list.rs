@@ -9,11 +9,11 @@ use rustix::fs::{AtFlags, renameat, unlinkat};
 use super::folder::RUNS;
 use super::holder::LockHolder;
 use super::lock::{LOCK_FILE, Liveness, LockAttempt, acquire};
-use crate::dir::remove_contents;
 use crate::dir::{self, open};
 use crate::error::StoreError;
 use crate::flush::flush_all;
 use crate::lock::LockedStore;
+use crate::remove_tree::remove_contents;
 use crate::tree::Store;
 
 /// The prefix of the folder of a run that is being created.

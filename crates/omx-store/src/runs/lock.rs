@@ -13,6 +13,8 @@ use std::time::Duration;
 
 use rustix::fs::{AtFlags, OFlags, fstat, statat};
 
+use omx_process::platform::{exclusive_lock_holders, is_this_program};
+
 use super::holder::LockHolder;
 use crate::dir::open_file;
 use crate::error::StoreError;
@@ -32,6 +34,23 @@ pub enum Liveness {
     Alive(Option<LockHolder>),
     /// No process holds the lock.
     Ended,
+}
+
+/// Who holds a lock that is held. What the lock file says is not enough: an agent that works
+/// in place can write it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum LockOwner {
+    /// The process that drives the run.
+    Driver {
+        /// The process.
+        process: LockHolder,
+        /// Another process that the lock file names instead.
+        named: Option<u32>,
+    },
+    /// A process that does not drive the run.
+    Stranger(u32),
+    /// The system does not say, and the process that the lock file names is not omx.
+    Unknown,
 }
 
 /// The lock of a run, held until this is dropped.
@@ -92,6 +111,34 @@ pub(super) fn probe(folder: &OwnedFd, path: &Path) -> Result<LockState, StoreErr
         Err(TryLockError::WouldBlock) => Ok(LockState::Held(read_holder(&file))),
         Err(TryLockError::Error(error)) => Err(StoreError::io("lock", path, error)),
     }
+}
+
+/// Finds out who holds the lock of a run; `None` if nobody does.
+pub(super) fn find_owner(folder: &OwnedFd, path: &Path) -> Result<Option<LockOwner>, StoreError> {
+    let Some(file) = open_file(folder, LOCK_FILE, path, OFlags::RDONLY)? else { return Ok(None) };
+    match file.try_lock_shared() {
+        Ok(()) => return Ok(None),
+        Err(TryLockError::WouldBlock) => {}
+        Err(TryLockError::Error(error)) => return Err(StoreError::io("lock", path, error)),
+    }
+    let noted = read_holder(&file);
+    let inode = fstat(&file).map_err(|error| StoreError::io("look at", path, error))?.st_ino;
+    let holders = exclusive_lock_holders(inode).unwrap_or_default();
+    let is_noted = |pid: &u32| noted.as_ref().is_some_and(|noted| noted.pid == *pid);
+    let found = holders.iter().find(|pid| is_noted(pid));
+    let found = found.or_else(|| holders.iter().find(|pid| is_this_program(**pid)));
+    Ok(Some(match (found, holders.first()) {
+        (Some(pid), _) => LockOwner::Driver {
+            process: LockHolder::of_process(*pid),
+            named: noted.map(|noted| noted.pid).filter(|noted| noted != pid),
+        },
+        (None, Some(pid)) => LockOwner::Stranger(*pid),
+        // Some file systems have other inodes in the kernel's list.
+        (None, None) => match noted.filter(|noted| is_this_program(noted.pid)) {
+            Some(process) => LockOwner::Driver { process, named: None },
+            None => LockOwner::Unknown,
+        },
+    }))
 }
 
 /// Returns whether the lock was acquired. A driver prevents even a shared lock; a

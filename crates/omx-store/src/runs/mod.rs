@@ -13,6 +13,7 @@ mod index;
 mod journal;
 mod list;
 mod lock;
+mod owned;
 mod registry;
 mod step_log;
 
@@ -23,6 +24,7 @@ pub use holder::LockHolder;
 pub use index::{RunIndexFile, RunStamps};
 pub use journal::{Journal, MAX_RECORD_BYTES};
 pub use list::{ListedRun, RunRemoval};
-pub use lock::Liveness;
+pub use lock::{Liveness, LockOwner};
+pub use owned::RunTitle;
 pub use registry::{RegisteredRun, RunRegistry};
 pub use step_log::{StepLog, StepLogName};

@@ -3,7 +3,6 @@
 //! whether it is alive. A file left by a killed run is therefore harmless, and the
 //! next reader removes it.
 
-use std::collections::BTreeSet;
 use std::fs::DirBuilder;
 use std::os::fd::OwnedFd;
 use std::os::unix::fs::DirBuilderExt;
@@ -14,10 +13,9 @@ use rustix::fs::{AtFlags, unlinkat};
 use rustix::io::Errno;
 use serde::{Deserialize, Serialize};
 
-use super::folder::{HeldRun, RunFolder};
+use super::folder::HeldRun;
 use super::holder::LockHolder;
 use super::lock::{LockState, SharedRunLock};
-use crate::ContentHash;
 use crate::any_path;
 use crate::dir;
 use crate::error::StoreError;
@@ -25,7 +23,7 @@ use crate::project::Project;
 use crate::replace::{Durability, replace};
 use crate::tree::{Store, open_plain};
 
-const MAX_ENTRY_BYTES: usize = 64 * 1024;
+pub(super) const MAX_ENTRY_BYTES: usize = 64 * 1024;
 /// How much of a task to keep.
 const MAX_TASK_CHARS: usize = 1000;
 
@@ -54,21 +52,10 @@ pub struct RegisteredRun {
     pub holder: Option<LockHolder>,
 }
 
-/// The record of a run that is the person's.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-struct OwnedRun {
-    run: RunId,
-    spec: ContentHash,
-    at: Timestamp,
-}
-
-/// The folder of such records, inside the registry's.
-const OWNED: &str = "owned";
-
 /// The folder of live runs.
 #[derive(Clone, Debug)]
 pub struct RunRegistry {
-    folder: PathBuf,
+    pub(super) folder: PathBuf,
 }
 
 impl RunRegistry {
@@ -124,51 +111,6 @@ impl RunRegistry {
         Ok(entries.filter(is_unknown).collect())
     }
 
-    /// Records that a run is the person's: its id, and the hash of what it was asked to do.
-    /// The record stays until the run is removed.
-    pub fn own(&self, run: &RunFolder, at: Timestamp) -> Result<(), StoreError> {
-        let path = self.folder.join(OWNED);
-        let fail = |error| StoreError::io("make the folder", &path, error);
-        DirBuilder::new().recursive(true).mode(0o700).create(&path).map_err(fail)?;
-        let folder = open_plain(&path)?.ok_or_else(|| fail(std::io::ErrorKind::NotFound.into()))?;
-        let name = file_name(run.id());
-        let record = OwnedRun { run: run.id().clone(), spec: run.spec_hash()?, at };
-        let text = serde_json::to_vec(&record)
-            .map_err(|error| StoreError::io("write", &path.join(&name), error))?;
-        replace(&folder, &name, &path.join(&name), &text, Durability::Flushed)
-    }
-
-    /// Whether a run is on record as the person's, with what it was asked to do unchanged.
-    /// Its path does not matter: a project may be moved, and no one else can know the id.
-    pub fn is_own(&self, run: &RunFolder) -> Result<bool, StoreError> {
-        let path = self.folder.join(OWNED);
-        let Some(folder) = open_plain(&path)? else { return Ok(false) };
-        let name = file_name(run.id());
-        let Some(file) = dir::read(&folder, &name, &path.join(&name), MAX_ENTRY_BYTES)? else {
-            return Ok(false);
-        };
-        let record: Option<OwnedRun> = serde_json::from_slice(&file.bytes).ok();
-        let hash = run.spec_hash()?;
-        Ok(record.is_some_and(|record| record.run == *run.id() && record.spec == hash))
-    }
-
-    /// The runs on record as the person's. Costs one listing, however many there are, so
-    /// what they were asked to do is not compared.
-    pub fn own_ids(&self) -> Result<BTreeSet<RunId>, StoreError> {
-        let path = self.folder.join(OWNED);
-        let Some(folder) = open_plain(&path)? else { return Ok(BTreeSet::new()) };
-        let names = dir::names(&folder, &path)?;
-        let id = |name: &String| RunId::new(name.strip_suffix(".json")?).ok();
-        Ok(names.iter().filter_map(id).collect())
-    }
-
-    /// Forgets a run that is gone.
-    pub fn disown(&self, run: &RunId) -> Result<(), StoreError> {
-        let path = self.folder.join(OWNED);
-        let Some(folder) = open_plain(&path)? else { return Ok(()) };
-        remove_entry(&folder, &file_name(run), &path)
-    }
-
     /// Reads an entry; `None` for anything else.
     fn read(&self, folder: &OwnedFd, name: &str) -> Option<RegisteredRun> {
         let id = RunId::new(name.strip_suffix(".json")?).ok()?;
@@ -202,11 +144,11 @@ impl RegisteredRun {
     }
 }
 
-fn file_name(id: &RunId) -> String {
+pub(super) fn file_name(id: &RunId) -> String {
     format!("{id}.json")
 }
 
-fn remove_entry(folder: &OwnedFd, name: &str, path: &Path) -> Result<(), StoreError> {
+pub(super) fn remove_entry(folder: &OwnedFd, name: &str, path: &Path) -> Result<(), StoreError> {
     match unlinkat(folder, name, AtFlags::empty()) {
         Ok(()) | Err(Errno::NOENT) => Ok(()),
         Err(error) => Err(StoreError::io("remove", &path.join(name), error)),

@@ -56,6 +56,12 @@ fn lines(report: &StatusReport, dialect: Dialect) -> Vec<String> {
         }
         lines.push(format!("To stop, run {} cancel.", dialect.name));
     }
+    for id in &report.foreign {
+        let program = dialect.name;
+        lines.push(format!(
+            "Run {id} is foreign; to see what it would do, run {program} runs adopt {id}."
+        ));
+    }
     for found in &report.unreadable {
         lines.push(format!("Unreadable: {}", found.error));
     }

@@ -24,7 +24,7 @@ use omx_store::Store;
 
 use self::announce::announce_detached;
 use self::drive::{RunPlacement, drive, permit_run};
-pub(in crate::commands) use self::summary::how_to_resume;
+pub(in crate::commands) use self::summary::{describe_absent, how_to_resume};
 use super::with_context;
 use crate::cli::Global;
 use crate::cli_runs::{CodeReviewArgs, ConductArgs, PipelineArgs, RunFlags, UltraqaArgs};

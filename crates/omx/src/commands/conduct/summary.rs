@@ -3,8 +3,8 @@
 use omx_agents::{AgentEnv, AgentKind};
 use omx_conductor::drive::EndedRun;
 use omx_conductor::engine::RunOutcome;
-use omx_kernel::{Document, Mode, Refusal, RunId, Scope, SessionId};
-use omx_ops::Context;
+use omx_kernel::{AbsentFiles, Document, Mode, Refusal, RunId, Scope, SessionId};
+use omx_ops::{Context, absent_value};
 use omx_runs::RunRepository;
 use omx_runs::overview::{Overview, overview};
 use omx_runs::spec::{RunSpec, Workspace};
@@ -34,13 +34,14 @@ pub(super) fn print(
     let env = context.project_env(store, &environment);
     // A disk on which nothing can be written must not hide the outcome.
     let repository = RunRepository::open(&env, id, &folder, &spec.workspace).ok().flatten();
-    let size = repository.and_then(|repository| repository.describe_size());
+    let size = repository.as_ref().and_then(RunRepository::describe_size);
+    let absent = repository.map(|repository| repository.absent_files()).unwrap_or_default();
     let seen = overview(store, &folder)?;
     if format == Format::Json {
         let object = json!({
             "event": "ended", "id": id.as_str(), "outcome": ended.outcome.as_str(),
             "why": ended.outcome.words(), "spent": ended.usage, "spent_by": seen.usage_by(),
-            "diff": size, "unplayed": unplayed, "exit_code": exit.code(),
+            "diff": size, "not_in_branch": absent_value(&absent), "unplayed": unplayed, "exit_code": exit.code(),
         });
         output::object(&object);
         return Ok(exit);
@@ -51,6 +52,7 @@ pub(super) fn print(
     {
         lines.extend(parts(&document));
     }
+    lines.extend(describe_absent(&absent));
     lines.push(format!("{} tokens", thousands(ended.usage.tokens())));
     if let RunOutcome::Budget(_) = &ended.outcome {
         lines.extend(spending(&seen));
@@ -102,6 +104,11 @@ fn parts(document: &Document) -> Vec<String> {
         review.map(|(code, architect)| format!("  review    {code}, {architect}")),
     ];
     lines.into_iter().flatten().collect()
+}
+
+/// Names what a merge would not contain: the check passed with it.
+pub(in crate::commands) fn describe_absent(absent: &AbsentFiles) -> Option<String> {
+    absent.describe().map(|files| format!("  not in the branch (ignored, or left out): {files}"))
 }
 
 /// Usage by agent and step, largest first.

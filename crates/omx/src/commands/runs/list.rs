@@ -1,8 +1,6 @@
 //! Lists the runs of this project, and the live runs of all projects.
 
-use std::collections::BTreeSet;
-
-use omx_kernel::{Dialect, Refusal, RunId, Timestamp};
+use omx_kernel::{Dialect, Refusal, Timestamp};
 use omx_ops::{Context, RunListRequest, run_list, run_list_live};
 use omx_runs::listing::{ListDetail, ListedOverview, UnreadableRun};
 use omx_store::runs::RegisteredRun;
@@ -29,7 +27,7 @@ pub(super) fn list(context: &Context<'_>, format: Format) -> Result<Exit, Refusa
         return Ok(output::lines(&["No runs in this project.".to_owned()]));
     }
     let now = context.clock.now();
-    let readable = report.runs.iter().map(|run| (&run.id, line(run, &report.foreign, now)));
+    let readable = report.runs.iter().map(|run| (&run.id, line(run, now)));
     let unreadable = report.unreadable.iter().map(|run| (&run.id, unreadable_line(run)));
     let mut lines: Vec<_> = readable.chain(unreadable).collect();
     lines.sort();
@@ -40,9 +38,9 @@ fn unreadable_line(run: &UnreadableRun) -> String {
     format!("{}  unreadable: {}", run.id, run.why.one_line())
 }
 
-fn line(run: &ListedOverview, foreign: &BTreeSet<RunId>, now: Timestamp) -> String {
+fn line(run: &ListedOverview, now: Timestamp) -> String {
     let state = match &run.waiting {
-        _ if foreign.contains(&run.id) => "foreign".to_owned(),
+        _ if run.is_foreign => "foreign".to_owned(),
         _ if run.needs_person() => "needs you".to_owned(),
         Some(kind) if run.state == "running" && *kind == "rate_limit" => "limited".to_owned(),
         _ => run.state.one_line().to_string(),

@@ -5,7 +5,7 @@ use omx_ops::{Context, RunOwnership, RunSelector, run_show};
 use omx_runs::Record;
 use omx_store::runs::JournalEntry;
 
-use crate::commands::conduct::how_to_resume;
+use crate::commands::conduct::{describe_absent, how_to_resume};
 use crate::exit::Exit;
 use crate::output::{self, Format};
 use crate::text::{printable, thousands};
@@ -31,6 +31,7 @@ pub(super) fn show(
         format!("  usage   {} tokens", thousands(seen.usage.tokens())),
     ];
     lines.extend(entries.iter().filter_map(line));
+    lines.extend(describe_absent(&report.absent));
     let program = context.dialect.name;
     for question in &seen.attention {
         let (number, what) = (question.number, question.what.one_line());

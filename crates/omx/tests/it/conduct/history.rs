@@ -164,6 +164,7 @@ fn trust_6_4_the_list_of_runs_is_right_with_and_without_its_index() {
     fs::remove_dir_all(&copies[8]).unwrap();
     assert_eq!(runs(&repository).len(), 40);
     // A live one is live, whatever the index says.
+    fs::write(copies[9].join("lock"), json!({"pid": std::process::id()}).to_string()).unwrap();
     let lock = fs::File::options().write(true).open(copies[9].join("lock")).unwrap();
     lock.lock().unwrap();
     let text = fs::read_to_string(copies[9].join("journal.jsonl")).unwrap();

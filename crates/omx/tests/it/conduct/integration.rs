@@ -1,6 +1,10 @@
 //! Merging says what it merges, and what a killed start left is found.
 
 use std::fs;
+use std::os::unix::fs::PermissionsExt;
+
+use omx_testkit::CommandOutcome;
+use rustix::process::geteuid;
 
 use super::kit::Repository;
 use super::own_git::git;
@@ -77,4 +81,67 @@ fn trust_5_4_what_a_killed_start_leaves_is_found_by_doctor_and_gc() {
     fs::write(path.join("work"), "x").unwrap();
     let collected = repository.project.omx(&["runs", "gc"]);
     assert!(path.exists() && collected.stdout.contains(lost), "{collected:?}");
+}
+
+/// Discards the only run as somebody for whom modes count: root would ignore them.
+fn discard(repository: &Repository) -> CommandOutcome {
+    let binary = repository.project.binary();
+    let mut command = repository.project.command("setpriv");
+    if geteuid().is_root() {
+        command.arg("--bounding-set=-dac_override,-dac_read_search");
+    }
+    command.arg(binary).args(["runs", "discard", "--force", &repository.id()]);
+    command.current_dir(repository.project.root()).output().unwrap().into()
+}
+
+#[test]
+fn surface_5_5_a_worktree_with_closed_folders_is_discarded() {
+    let repository = complete();
+    let worktree = repository.project.root().join(".omx/worktrees/run").join(repository.id());
+    let deep = worktree.join("node_modules/a/b");
+    fs::create_dir_all(&deep).unwrap();
+    fs::write(deep.join("file"), "x").unwrap();
+    // What an agent can write besides its worktree.
+    let agents = repository.run_folder().join("git/closed/inner");
+    fs::create_dir_all(&agents).unwrap();
+    for (path, mode) in
+        [(&deep, 0o000), (&worktree.join("node_modules/a"), 0o500), (&agents, 0o000)]
+    {
+        fs::set_permissions(path, fs::Permissions::from_mode(mode)).unwrap();
+    }
+    let folder = repository.run_folder();
+    let outcome = discard(&repository);
+    assert_eq!(outcome.code, Some(0), "{outcome:?}");
+    assert!(!worktree.exists() && !folder.exists(), "{outcome:?}");
+    let listed = git(&repository, &["worktree", "list"]);
+    assert_eq!(listed.lines().count(), 1, "{listed}");
+}
+
+#[test]
+fn surface_5_5_a_worktree_with_very_deep_folders_is_discarded() {
+    let nest = "python3 -c 'import os\nfor _ in range(1500): os.mkdir(\"d\" * 10); \
+                os.chdir(\"d\" * 10)'";
+    let repository = complete();
+    let folder = repository.run_folder();
+    let worktree = repository.project.root().join(".omx/worktrees/run").join(repository.id());
+    for place in [&worktree, &folder] {
+        let mut command = repository.project.command("sh");
+        let status = command.args(["-c", nest]).current_dir(place).status().unwrap();
+        assert!(status.success());
+    }
+    let outcome = discard(&repository);
+    assert_eq!(outcome.code, Some(0), "{outcome:?}");
+    assert!(!worktree.exists() && !folder.exists(), "{outcome:?}");
+}
+
+/// What stays is named with one word for "error".
+#[test]
+fn surface_5_5_a_worktree_that_cannot_be_removed_is_named_once() {
+    let repository = complete();
+    let worktrees = repository.project.root().join(".omx/worktrees/run");
+    fs::set_permissions(&worktrees, fs::Permissions::from_mode(0o500)).unwrap();
+    let outcome = discard(&repository);
+    fs::set_permissions(&worktrees, fs::Permissions::from_mode(0o700)).unwrap();
+    assert_eq!(outcome.code, Some(1), "{outcome:?}");
+    assert_eq!(outcome.stderr.matches("error:").count(), 1, "{outcome:?}");
 }

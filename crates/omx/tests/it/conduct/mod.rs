@@ -32,6 +32,7 @@ mod resume_flags;
 mod retention;
 pub mod scenario;
 mod stops;
+mod strangers;
 mod summaries;
 mod terminals;
 mod terminals_of_others;

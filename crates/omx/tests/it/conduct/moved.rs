@@ -114,6 +114,10 @@ fn conductor_3_2_a_run_resumes_from_a_copy_and_leaves_the_original_alone() {
     let elsewhere = OtherMachine::copying(&repository);
     let listed = elsewhere.omx(&repository, &["runs", "--json"]).ok();
     assert_eq!(listed["runs"][0]["state"], "stopped");
+    // The original is still in its place, so the person says which one is theirs.
+    assert_eq!(listed["runs"][0]["foreign"], true);
+    let adopted = elsewhere.omx(&repository, &["runs", "adopt", &repository.id(), "--yes"]);
+    assert_eq!(adopted.code, Some(0), "{adopted:?}");
     let outcome = elsewhere.omx(&repository, &["runs", "resume"]);
     elsewhere.assert_complete(&repository, &outcome);
     assert!(repository.project.bytes("") == before, "the original was changed");

@@ -3,9 +3,11 @@
 use std::fs;
 use std::path::PathBuf;
 
+use serde_json::Value;
+
 use super::kit::Repository;
 use super::own_git::{git, git_after, on_branch};
-use super::scenario::{ralph_scenario, write};
+use super::scenario::{ralph_scenario, run, write};
 
 /// A run whose work is committed and whose verifier needs the person to log in.
 fn interrupted() -> Repository {
@@ -106,4 +108,26 @@ fn trust_5_3_a_lock_of_another_git_is_named() {
     assert!(lock.exists());
     fs::remove_file(&lock).unwrap();
     assert_eq!(repository.resume(&[]).code, Some(0));
+}
+
+/// The check needs a file that git ignores: the branch alone would fail it.
+#[test]
+fn trust_5_1a_ignored_files_that_are_not_in_the_branch_are_named() {
+    let make = "printf 'lib.txt\\ntarget/\\n' > .gitignore; echo 'exit 0' > lib.txt; \
+                mkdir -p target/a; touch target/a/1 target/a/2; echo x > .env";
+    let mut repository = Repository::playing(&ralph_scenario(&run(make)));
+    repository.check = "sh lib.txt".to_owned();
+    let outcome = repository.run("ralph", &["make it pass"]);
+    assert_eq!(outcome.code, Some(0), "{outcome:#?}");
+    let named = "not in the branch (ignored, or left out): \".env\", \"lib.txt\", \"target/\"";
+    assert!(outcome.stdout.contains(named), "{outcome:#?}");
+    let shown = repository.project.omx(&["runs", "show"]).stdout;
+    assert!(shown.contains(named), "{shown}");
+    let shown = repository.project.omx(&["runs", "show", "--json"]).ok();
+    let expected = serde_json::json!({"files": [".env", "lib.txt", "target/"], "more": 0});
+    assert_eq!(shown["not_in_branch"], expected);
+    let again = Repository::playing(&ralph_scenario(&run("echo done > work.txt")));
+    let outcome = again.run("ralph", &["--json", "--max-iterations", "1", "make work.txt"]);
+    let ended: Value = serde_json::from_str(outcome.stdout.lines().last().unwrap()).unwrap();
+    assert_eq!(ended["not_in_branch"], serde_json::json!({"files": [], "more": 0}), "{ended:#}");
 }

@@ -2,8 +2,11 @@
 
 use std::fs;
 use std::path::Path;
+use std::process::Command;
+use std::time::Duration;
 
-use omx_testkit::CommandOutcome;
+use omx_testkit::{CommandOutcome, TestProject, await_condition};
+use rustix::process::Signal;
 
 use super::kit::Clone;
 use crate::conduct::Repository;
@@ -86,6 +89,93 @@ fn trust_2_3_the_person_adopts_a_run_after_a_look() {
     let text = fs::read_to_string(&spec).unwrap();
     fs::write(&spec, text.replace("sh check.sh", "id")).unwrap();
     assert_foreign(&project.omx(&["runs", "resume", &id]));
+    assert_listed_as_foreign(project, &id);
+}
+
+/// Every list says it.
+#[track_caller]
+fn assert_listed_as_foreign(project: &TestProject, id: &str) {
+    let listed = project.omx(&["runs"]);
+    assert!(listed.stdout.contains("foreign"), "{listed:?}");
+    let listed = project.omx(&["runs", "--json"]).ok();
+    let runs = listed["runs"].as_array().unwrap();
+    let run = runs.iter().find(|run| run["id"] == id).unwrap();
+    assert_eq!(run["foreign"], true, "{run:#}");
+    let shown = project.omx(&["runs", "show", id]).stdout;
+    assert!(shown.contains("foreign: ") && !shown.contains("resume it"), "{shown}");
+    let (is_error, answer) = project.mcp().call("run_status", &serde_json::json!({ "id": id }));
+    assert!(!is_error && answer["foreign"] == true, "{answer}");
+}
+
+/// A copy of a run folder in another clone of the same person: somebody who knows the run,
+/// such as its agent, can put it there.
+#[test]
+fn trust_2_3_a_copy_of_a_run_in_another_clone_is_foreign() {
+    let original = Repository::new();
+    let outcome = original.run("autopilot", &["--budget-tokens", "1", "greet"]);
+    assert_eq!(outcome.code, Some(5), "{outcome:?}");
+    let (id, root) = (original.id(), original.project.root());
+    let copy = original.project.folder().join("copy");
+    let status = Command::new("cp").arg("-a").args([&root, &copy]).status().unwrap();
+    assert!(status.success());
+    let copied = copy.to_str().unwrap();
+    let there = |args: &[&str]| original.project.omx(&[&["--root", copied], args].concat());
+    let listed = there(&["runs", "--json"]).ok();
+    assert_eq!(listed["runs"][0]["foreign"], true, "{listed:#}");
+    assert_foreign(&there(&["runs", "resume", &id]));
+    assert_foreign(&there(&["runs", "integrate", &id]));
+    assert_foreign(&there(&["runs", "discard", &id, "--force"]));
+    let listed = original.project.omx(&["runs", "--json"]).ok();
+    assert_eq!(listed["runs"][0]["foreign"], serde_json::Value::Null, "{listed:#}");
+    // Of a project that was moved, there is no other.
+    fs::rename(&root, original.project.folder().join("aside")).unwrap();
+    fs::create_dir(&root).unwrap();
+    let listed = there(&["runs", "--json"]).ok();
+    assert_eq!(listed["runs"][0]["foreign"], serde_json::Value::Null, "{listed:#}");
+    assert_eq!(there(&["runs", "limit", &id, "99"]).code, Some(0));
+}
+
+/// Also where an index serves the list.
+#[test]
+fn trust_2_3_a_run_that_was_changed_is_listed_as_foreign() {
+    let repository = Repository::new();
+    for _ in 0..17 {
+        let outcome = repository.run("ralph", &["--budget-tokens", "1", "greet"]);
+        assert_eq!(outcome.code, Some(5), "{outcome:?}");
+    }
+    let project = &repository.project;
+    let index = project.root().join(".omx/runs/.index-full.jsonl");
+    await_condition("the index is written", Duration::from_secs(60), || {
+        assert_eq!(project.omx(&["runs", "--json"]).code, Some(0));
+        index.exists()
+    });
+    let spec = repository.run_folder().join("run.json");
+    let text = fs::read_to_string(&spec).unwrap();
+    fs::write(&spec, text.replace("sh check.sh", "sh other.sh")).unwrap();
+    assert_listed_as_foreign(project, &repository.id());
+    let listed = project.omx(&["runs", "--json"]).ok();
+    let runs = listed["runs"].as_array().unwrap();
+    assert_eq!(runs.iter().filter(|run| run["foreign"] == true).count(), 1, "{listed:#}");
+}
+
+/// Its document is still active: nobody ended it.
+#[test]
+fn trust_2_3_status_names_a_killed_run_that_was_changed() {
+    let repository = Repository::new();
+    let mut running = repository.start("autopilot", &["greet people by name"]);
+    repository.await_records(12);
+    running.signal(Signal::KILL);
+    running.code();
+    repository.await_nobody();
+    let project = &repository.project;
+    assert_eq!(project.omx(&["status", "--json"]).ok()["foreign"], serde_json::Value::Null);
+    let spec = repository.run_folder().join("run.json");
+    let text = fs::read_to_string(&spec).unwrap();
+    fs::write(&spec, text.replace("sh check.sh", "sh other.sh")).unwrap();
+    let status = project.omx(&["status", "--json"]).ok();
+    assert_eq!(status["foreign"][0], repository.id(), "{status:#}");
+    assert!(project.omx(&["status"]).stdout.contains("is foreign"));
+    assert_listed_as_foreign(project, &repository.id());
 }
 
 #[test]
