@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use omx_kernel::config_keys::full_name;
 use omx_kernel::{GuardedAct, Refusal, RefusalCode, Shape, Value};
 use omx_store::change_file;
 use toml_edit::{DocumentMut, Item, Table, value};
@@ -51,7 +52,8 @@ fn edited(path: &Path, old: &str, key: &str, new: &Value) -> Result<String, Refu
     let mut document: DocumentMut = plain.parse().map_err(|error| {
         Refusal::new(RefusalCode::Io, format!("cannot read {}: {error}", path.display()))
     })?;
-    let mut parts: Vec<&str> = key.split('.').collect();
+    // The short name of a key would replace the section that its other keys are in.
+    let mut parts: Vec<&str> = full_name(key).split('.').collect();
     let last = parts.pop().unwrap_or(key);
     let mut table: &mut dyn toml_edit::TableLike = document.as_table_mut();
     for part in parts {
@@ -60,9 +62,10 @@ fn edited(path: &Path, old: &str, key: &str, new: &Value) -> Result<String, Refu
             section.set_implicit(true);
             Item::Table(section)
         });
+        widen(part, inner);
         table = inner.as_table_like_mut().ok_or_else(|| {
             Refusal::invalid_input(format!(
-                "{part} is a value in {}, not a section",
+                "{part} is a value in {}, not a section; remove it there, then set {key} again",
                 path.display()
             ))
         })?;
@@ -85,6 +88,20 @@ fn edited(path: &Path, old: &str, key: &str, new: &Value) -> Result<String, Refu
         edited.pop();
     }
     Ok(transferred(old, &plain, &edited))
+}
+
+/// Turns a value under the short name of a key, such as `sandbox = "auto"`, into a section
+/// with the full one.
+fn widen(name: &str, item: &mut Item) {
+    let Some(inner) = full_name(name).strip_prefix(name).and_then(|it| it.strip_prefix('.')) else {
+        return;
+    };
+    if item.is_value() && !item.is_table_like() {
+        let mut section = Table::new();
+        section.set_dotted(true);
+        section.insert(inner, std::mem::take(item));
+        *item = Item::Table(section);
+    }
 }
 
 const BOM: char = '\u{feff}';
@@ -129,6 +146,10 @@ fn toml_item(new: &Value) -> Item {
             Err(_) => value(new.as_json()),
         },
         Shape::Number => new.as_json().parse::<f64>().map_or_else(|_| value(new.as_json()), value),
+        Shape::Array(items) => {
+            let texts = items.iter().filter_map(Value::as_str);
+            value(texts.collect::<toml_edit::Array>())
+        }
         _ => value(new.as_str().unwrap_or_default()),
     }
 }

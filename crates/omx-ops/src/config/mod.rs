@@ -9,7 +9,7 @@ mod trust;
 pub use edit::{set_for_project, set_for_user};
 pub use layers::{
     Config, ConfigSources, IgnoredSetting, Origin, PROJECT_TOML, Setting, WaitingFile,
-    WaitingSetting, limits, load, project_files,
+    WaitingSetting, checked, limits, load, project_files,
 };
 pub use omx_kernel::config_keys::{KEYS, KeyRow, Kind, known, span_seconds};
 pub use schema::schema;

@@ -1,6 +1,8 @@
 //! configuration.md 2: every key with its default, its valid and invalid values, in
 //! files, in the schema and in its effect.
 
+use std::fs;
+
 use omx_testkit::{MODES, TestProject};
 use serde_json::{Value, json};
 
@@ -227,4 +229,28 @@ fn configuration_1_the_schema_is_json_and_has_every_key() {
         }
     }
     assert_eq!(schema["properties"]["notify"]["type"], "object");
+}
+
+/// Both spellings of the key, and its neighbors, in one file.
+#[test]
+fn a_short_key_and_its_section_can_be_set_in_any_order() {
+    for first in ["sandbox", "sandbox.mode", "sandbox.write"] {
+        let project = project();
+        let file = project.home().join(".config/omx/config.toml");
+        fs::create_dir_all(file.parent().unwrap()).unwrap();
+        fs::write(&file, "sandbox = \"required\" # mine\nallow = \"edits\"\n").unwrap();
+        let value = |key: &str| if key == "sandbox.write" { "/a:/b" } else { "required" };
+        for key in [first, "sandbox.write", "sandbox", "sandbox.hide", "sandbox.mode"] {
+            let value = if key == "sandbox.hide" { "/c" } else { value(key) };
+            let outcome = project.omx(&["config", "set", key, value]);
+            assert_eq!(outcome.code, Some(0), "{first}, {key}: {outcome:?}");
+        }
+        let listed = project.omx(&["config", "list", "--json"]).ok();
+        let text = fs::read_to_string(&file).unwrap();
+        assert_eq!(listed["sandbox.mode"], "required", "{text}");
+        assert_eq!(listed["sandbox.write"], json!(["/a", "/b"]), "{text}");
+        assert_eq!(listed["sandbox.hide"], json!(["/c"]), "{text}");
+        assert_eq!(listed["allow"], "edits", "{text}");
+        assert!(text.contains("# mine"), "{text}");
+    }
 }

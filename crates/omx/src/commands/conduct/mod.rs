@@ -81,6 +81,9 @@ fn default_task(flags: &RunFlags, task: String) -> Option<String> {
 fn run(request: RunRequest, flags: &RunFlags, global: &Global, by_name: Dialect) -> Exit {
     let format = Format::from_flag(flags.json);
     with_context(global, by_name, format, |context| {
+        let mut context = context.clone();
+        context.config.flags.extend(request::settings(Some(request.mode), &flags.change));
+        let context = &context;
         let store = context.store()?;
         let placement = RunPlacement::from_flags(flags);
         ask_for_trust(context, &store)?;

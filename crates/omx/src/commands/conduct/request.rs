@@ -1,6 +1,7 @@
 //! Turns flags into a request for a run.
 
 use omx_kernel::{Mode, Refusal};
+use omx_ops::config;
 use omx_ops::{CheckGoal, RunChange, RunRequest, parse_span, parse_usd};
 use omx_runs::workspace::WorkspaceChoice;
 use omx_runs::{Budget, VerificationLevel};
@@ -45,6 +46,29 @@ pub(super) fn with_flags(request: RunRequest, flags: &RunFlags) -> Result<RunReq
         scenario: change.scenario,
         ..request
     })
+}
+
+/// The configuration keys that flags of a mode set, as `KEY=VALUE`. What the person types
+/// counts instead of any file, so nothing waits for trust that it overrides.
+pub(in crate::commands) fn settings(mode: Option<Mode>, flags: &ChangeFlags) -> Vec<String> {
+    let text = |text: &Option<String>| text.clone().filter(|text| !text.trim().is_empty());
+    let budget = &flags.budget;
+    let given = [
+        ("agent".to_owned(), flags.agent.map(|agent| agent.as_str().to_owned())),
+        ("check".to_owned(), text(&flags.check)),
+        ("allow".to_owned(), flags.allow.map(|allow| allow.as_str().to_owned())),
+        ("budget.tokens".to_owned(), budget.budget_tokens.map(|tokens| tokens.to_string())),
+        ("budget.usd".to_owned(), text(&budget.budget_usd)),
+        ("budget.time".to_owned(), text(&budget.budget_time)),
+        (
+            format!("limits.max_iterations.{}", mode.map_or("", Mode::name)),
+            flags.max_iterations.map(|limit| limit.to_string()),
+        ),
+    ];
+    // A value that no file could hold is judged where its flag is.
+    let is_valid = |key: &str, value: &str| config::checked(key, value).is_ok();
+    let given = given.into_iter().filter_map(|(key, value)| Some((key, value?)));
+    given.filter(|(key, value)| is_valid(key, value)).map(|(k, v)| format!("{k}={v}")).collect()
 }
 
 /// What the flags of a mode change about the run that they resume. Refuses flags that decide

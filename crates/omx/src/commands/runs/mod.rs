@@ -17,7 +17,7 @@ use omx_ops::{RunSelector, find_run, record_change};
 pub use list::ps;
 
 use super::conduct::drive::RunPlacement;
-use super::conduct::request::run_change;
+use super::conduct::request::{run_change, settings};
 use super::conduct::{resume_detached, resume_run};
 use super::with_context;
 use crate::cli::Global;
@@ -46,6 +46,9 @@ pub fn run(args: RunsArgs, global: &Global, by_name: Dialect) -> Exit {
                 resume_run(context, &store, &id, by, &args.decide, placement, Format::Text)
             }
             Some(RunsOperation::Resume(args)) => {
+                let mut context = context.clone();
+                context.config.flags.extend(settings(None, &args.change));
+                let context = &context;
                 ask_for_trust(context, &store)?;
                 let id = find_run(&store, args.id.as_deref())?;
                 let change = run_change(&args.change)?;

@@ -43,6 +43,21 @@ fn trust_2_1_a_clone_executes_and_loosens_nothing() {
     assert_eq!(listed.get("check"), None);
 }
 
+/// What the person types overrides every file, so nothing waits that it overrides.
+#[test]
+fn trust_2_1_flags_of_the_person_leave_nothing_waiting() {
+    let clone = attacked();
+    let flags = ["fix it", "--check", "true", "--allow", "edits", "--budget-tokens"];
+    let refused = clone.start(&["fix it", "--check", "true"]);
+    assert_eq!(refused.code, Some(3), "{refused:?}");
+    assert!(refused.stderr.contains("sets allow, budget.tokens;"), "{refused:?}");
+    let outcome = clone.start(&[&flags[..], &["1"]].concat());
+    assert_eq!(outcome.code, Some(5), "{outcome:?}");
+    let detached = clone.start(&[&flags[..], &["1", "--detach"]].concat());
+    assert_eq!(detached.code, Some(0), "{detached:?}");
+    assert!(!clone.trace().exists(), "the repository's command ran");
+}
+
 #[test]
 fn trust_2_1_the_other_starts_refuse_too() {
     let clone = attacked();
