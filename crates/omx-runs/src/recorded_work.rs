@@ -40,10 +40,10 @@ pub enum WorkspaceState {
         /// The hash of that content.
         tree: String,
     },
-    /// It has changed.
-    Changed,
-    /// It cannot be compared.
-    Unknown,
+    /// It has changed, or the comparison failed.
+    MayHaveChanged,
+    /// It is never compared: git does not know what it was.
+    NotCompared,
 }
 
 /// The content that the workspace had before the step in progress.

@@ -293,13 +293,13 @@ impl RunRepository {
             (ContentBefore::Tree(tree), _) => tree,
             (ContentBefore::Branch, Some(_)) => checkout.branch_content(&self.branch)?,
             (ContentBefore::Branch, None) | (ContentBefore::Unknown, _) => {
-                return Ok(WorkspaceState::Unknown);
+                return Ok(WorkspaceState::NotCompared);
             }
         };
         checkout.remove_dead_locks(&self.branch)?;
         Ok(match checkout.tree()? == before {
             true => WorkspaceState::AsBefore { tree: before.as_str().to_owned() },
-            false => WorkspaceState::Changed,
+            false => WorkspaceState::MayHaveChanged,
         })
     }
 

@@ -4,10 +4,15 @@
 use std::io::{self, Read, Write};
 use std::net::Shutdown;
 use std::os::unix::net::UnixStream;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use omx_kernel::{Refusal, RefusalCode, Value};
 use omx_store::json;
+
+use crate::children;
+use crate::cli::Global;
+use crate::exit::Exit;
+use crate::output::{self, Format};
 
 /// A call of a tool.
 pub struct RelayedCall {
@@ -23,6 +28,31 @@ pub enum RelayedAnswer {
     Result(Value),
     /// A refusal, as an object with `error` and `code`.
     Error(Value),
+}
+
+/// Where omx listens that drives the run of this agent. A confined agent cannot write
+/// documents itself. With a project of its own choice, it is on its own.
+pub fn relay_of_agent(global: &Global) -> Result<Option<PathBuf>, Refusal> {
+    let relay = children::inherited()?.and_then(|inherited| inherited.relay);
+    Ok(relay.filter(|relay| global.root.is_none() && relay.exists()))
+}
+
+impl RelayedAnswer {
+    /// Prints a result in this way, and a refusal like the program's own.
+    pub fn print(&self, format: Format, print: impl FnOnce(&Value) -> Exit) -> Exit {
+        match self {
+            Self::Result(value) => print(value),
+            Self::Error(error) if format == Format::Json => {
+                output::value(error, format);
+                Exit::Failed
+            }
+            Self::Error(error) => {
+                let text = |name| error.get(name).and_then(Value::as_str).unwrap_or_default();
+                output::note(&format!("error: {} [{}]", text("error"), text("code")));
+                Exit::Failed
+            }
+        }
+    }
 }
 
 impl RelayedCall {

@@ -118,9 +118,9 @@ impl<Show: FnMut(&Progress)> ProjectWorld<'_, Show> {
             let workspace = match (access, repository) {
                 // Whatever is wrong with the repository is reported when an agent gets it.
                 (WorkspaceAccess::ReadWrite, Some(repository)) => {
-                    repository.workspace_state().unwrap_or(WorkspaceState::Unknown)
+                    repository.workspace_state().unwrap_or(WorkspaceState::MayHaveChanged)
                 }
-                (WorkspaceAccess::ReadOnly, _) | (_, None) => WorkspaceState::Unknown,
+                (WorkspaceAccess::ReadOnly, _) | (_, None) => WorkspaceState::NotCompared,
             };
             Ok(JobResult::Inspected(Inspection { record, workspace }))
         })

@@ -23,9 +23,9 @@ pub struct Inspection {
 }
 
 impl Inspection {
-    /// Nothing could be found out.
-    pub const UNKNOWN: Self =
-        Self { record: ConversationRecord::Unknown, workspace: WorkspaceState::Unknown };
+    /// Nothing could be found out, so anything may have happened.
+    pub const FAILED: Self =
+        Self { record: ConversationRecord::Unknown, workspace: WorkspaceState::MayHaveChanged };
 }
 
 /// What an interrupted step continues with.
@@ -103,7 +103,7 @@ impl Engine {
                 out.push(RunEffect::Record(Record::StepDiscarded { step: key.clone(), why }));
                 let tree = match &found.workspace {
                     WorkspaceState::AsBefore { tree } => Some(tree.clone()),
-                    WorkspaceState::Changed | WorkspaceState::Unknown => None,
+                    WorkspaceState::MayHaveChanged | WorkspaceState::NotCompared => None,
                 };
                 out.push(RunEffect::Record(Record::StepStarted { step, input, tree }));
                 self.open_for(key, NextMessage::Task, out);
@@ -168,7 +168,7 @@ fn continuation(active: &ActiveStep, found: &Inspection) -> Continuation {
     if active.lost.is_some() || found.record == ConversationRecord::Empty {
         // Programs keep a message before they act on it. Without any trace of it, only files
         // that changed show that the step did something.
-        let has_no_trace = !is_delivered && found.workspace == WorkspaceState::Unknown;
+        let has_no_trace = !is_delivered && found.workspace == WorkspaceState::NotCompared;
         return match is_untouched || has_no_trace {
             true => Continuation::BeginAgain,
             false => Continuation::AskDecision,

@@ -42,7 +42,7 @@ impl Engine {
             ) => {
                 let words = format!("{key}: what is done of it cannot be looked up: {why}");
                 out.push(RunEffect::Show(Progress::Note(words.into())));
-                self.inspected(key, &Inspection::UNKNOWN, out, now);
+                self.inspected(key, &Inspection::FAILED, out, now);
             }
             (StepState::Working, Ok(JobResult::Checked(check))) => {
                 self.commit(key, serde_json::to_value(&check).unwrap_or_default(), out);

@@ -39,7 +39,8 @@ impl EngineHarness {
         records: Vec<Record>,
         decisions: &[(&str, StepDecision)],
     ) -> Self {
-        Self::finding(spec, records, decisions, Inspection::UNKNOWN)
+        let (record, workspace) = (ConversationRecord::Unknown, WorkspaceState::NotCompared);
+        Self::finding(spec, records, decisions, Inspection { record, workspace })
     }
 
     fn finding(
@@ -235,6 +236,16 @@ fn conductor_3_2_work_that_never_reached_an_agent_begins_again_when_its_conversa
 }
 
 #[test]
+fn conductor_3_2_a_lost_conversation_is_asked_about_when_its_work_cannot_be_looked_up() {
+    let (play, step) = killed_early();
+    let Inspection { record, workspace } = Inspection::FAILED;
+    let mut play = play.killed_and_found(record, workspace);
+    play.report(&step, unknown());
+    let RunOutcome::Blocked(words) = play.closed() else { panic!("{:?}", play.effects) };
+    assert!(words.contains("decide work=rerun"), "{words}");
+}
+
+#[test]
 fn conductor_3_2_a_step_without_traces_begins_again_when_its_conversation_is_lost() {
     let mut play = EngineHarness::new(kit::spec(Mode::Ralplan));
     let (step, _) = play.opened();
@@ -259,7 +270,8 @@ fn killed_early() -> (EngineHarness, StepKey) {
 #[test]
 fn trust_5_1b_what_the_program_has_on_record_is_continued_and_not_sent_again() {
     let (play, step) = killed_early();
-    let mut play = play.killed_and_found(ConversationRecord::Received, WorkspaceState::Changed);
+    let mut play =
+        play.killed_and_found(ConversationRecord::Received, WorkspaceState::MayHaveChanged);
     assert_eq!(play.opened().1, ConversationStart::Resume(ConversationId::new("c1").unwrap()));
     assert!(play.records.contains(&Record::Delivered { step: step.clone() }));
     play.report(&step, started("c1"));
@@ -287,7 +299,7 @@ fn trust_5_1b_an_empty_record_begins_again_where_the_workspace_is_as_it_was() {
     assert!(play.sent().is_some_and(|text| text.starts_with("## Task")), "{:?}", play.effects);
 
     let (play, _) = killed_early();
-    let play = play.killed_and_found(ConversationRecord::Empty, WorkspaceState::Changed);
+    let play = play.killed_and_found(ConversationRecord::Empty, WorkspaceState::MayHaveChanged);
     let RunOutcome::Blocked(words) = play.closed() else { panic!("{:?}", play.effects) };
     assert!(words.contains("decide work=rerun") && words.contains("decide work=skip"), "{words}");
 }

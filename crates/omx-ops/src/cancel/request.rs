@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use omx_kernel::cancel::CancelTarget;
-use omx_kernel::{Mode, Refusal, SessionId};
+use omx_kernel::{Mode, Refusal, SessionId, Value};
 
 use crate::fields::RequestFields;
 
@@ -57,6 +57,20 @@ pub struct CancelOptions {
     pub force: bool,
     /// Cancel everything and remove nothing.
     pub every_session: bool,
+}
+
+impl CancelOptions {
+    /// The options as the fields of a request.
+    pub fn value(&self) -> Value {
+        let fields = [
+            ("mode", self.mode.map(|mode| Value::string(mode.name()))),
+            ("session_id", self.session.as_ref().map(|id| Value::string(id.as_str()))),
+            ("force", self.force.then(|| Value::bool(true))),
+            ("every_session", self.every_session.then(|| Value::bool(true))),
+        ];
+        let given = fields.into_iter().filter_map(|(name, value)| Some((name.to_owned(), value?)));
+        Value::object(given.collect())
+    }
 }
 
 impl CancelRequest {

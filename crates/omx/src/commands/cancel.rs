@@ -2,7 +2,7 @@
 
 use std::io::{self, BufRead, IsTerminal};
 
-use omx_kernel::{Dialect, Mode, Refusal, RefusalCode, SessionId};
+use omx_kernel::{Dialect, Mode, Refusal, RefusalCode, SessionId, Value};
 use omx_ops::{
     CancelBreadth, CancelOptions, CancelReport, CancelRequest, Context, cancel,
     sessions_with_active_modes,
@@ -14,6 +14,7 @@ use crate::cli::Global;
 use crate::cli_state::CancelArgs;
 use crate::exit::Exit;
 use crate::output::{self, Format};
+use crate::relayed_call::{RelayedCall, relay_of_agent};
 
 /// Runs the command.
 pub fn run(args: &CancelArgs, global: &Global, by_name: Dialect) -> Exit {
@@ -26,6 +27,10 @@ pub fn run(args: &CancelArgs, global: &Global, by_name: Dialect) -> Exit {
     }
     with_context(global, by_name, format, |context| {
         let options = options(args)?;
+        if let Some(relay) = relay_of_agent(global)? {
+            let relayed = RelayedCall { tool: "cancel", arguments: options.value() };
+            return relayed.send(&relay).map(|answer| answer.print(format, |it| reply(it, format)));
+        }
         let mut request = CancelRequest::try_from(options.clone())?;
         if args.finish {
             request.breadth = CancelBreadth::Finish;
@@ -43,6 +48,16 @@ pub fn run(args: &CancelArgs, global: &Global, by_name: Dialect) -> Exit {
         let failed = report_runs(&report);
         Ok(failed.or(report.failure().map(|_| Exit::Failed)).unwrap_or(printed))
     })
+}
+
+/// Prints a report that came through the relay.
+fn reply(report: &Value, format: Format) -> Exit {
+    match report.get("message").and_then(Value::as_str) {
+        Some(message) if format == Format::Text => {
+            output::lines(&message.lines().map(str::to_owned).collect::<Vec<_>>())
+        }
+        _ => output::value(report, format),
+    }
 }
 
 fn options(args: &CancelArgs) -> Result<CancelOptions, Refusal> {

@@ -2,19 +2,17 @@
 
 use std::fs::File;
 use std::io::{self, Read};
-use std::path::PathBuf;
 
 use omx_kernel::{Dialect, Refusal, RefusalCode, Value};
 use omx_ops::{RequestFields, parse_fields};
 use omx_store::MAX_DOCUMENT_BYTES;
 
 use super::{set_flags, with_context};
-use crate::children;
 use crate::cli::Global;
 use crate::cli_state::{StateInput, StateOperation};
 use crate::exit::Exit;
 use crate::output::{self, Format};
-use crate::relayed_call::{RelayedAnswer, RelayedCall};
+use crate::relayed_call::{RelayedCall, relay_of_agent};
 
 /// Runs a state operation.
 pub fn run(operation: StateOperation, global: &Global, by_name: Dialect) -> Exit {
@@ -30,7 +28,8 @@ pub fn run(operation: StateOperation, global: &Global, by_name: Dialect) -> Exit
         };
         if let (Some(tool), Some(relay)) = (tool, relay_of_agent(global)?) {
             let relayed = RelayedCall { tool, arguments: Value::object(fields.into_fields()) };
-            return print_answer(relayed.send(&relay)?, format);
+            let print = |value: &Value| output::value(value, format);
+            return relayed.send(&relay).map(|answer| answer.print(format, print));
         }
         let value = match operation {
             Read(_) => omx_ops::state_read(context, &fields.try_into()?),
@@ -41,28 +40,6 @@ pub fn run(operation: StateOperation, global: &Global, by_name: Dialect) -> Exit
         }?;
         Ok(output::value(&value, format))
     })
-}
-
-/// Where omx listens that drives the run of this agent. A confined agent cannot write
-/// documents itself. With a project of its own choice, it is on its own.
-fn relay_of_agent(global: &Global) -> Result<Option<PathBuf>, Refusal> {
-    let relay = children::inherited()?.and_then(|inherited| inherited.relay);
-    Ok(relay.filter(|relay| global.root.is_none() && relay.exists()))
-}
-
-fn print_answer(answer: RelayedAnswer, format: Format) -> Result<Exit, Refusal> {
-    match answer {
-        RelayedAnswer::Result(value) => Ok(output::value(&value, format)),
-        RelayedAnswer::Error(error) if format == Format::Json => {
-            output::value(&error, format);
-            Ok(Exit::Failed)
-        }
-        RelayedAnswer::Error(error) => {
-            let text = |name| error.get(name).and_then(Value::as_str).unwrap_or_default();
-            output::note(&format!("error: {} [{}]", text("error"), text("code")));
-            Ok(Exit::Failed)
-        }
-    }
 }
 
 fn request(args: &StateInput) -> Result<RequestFields, Refusal> {

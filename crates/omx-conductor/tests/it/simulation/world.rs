@@ -360,12 +360,12 @@ impl SimWorld {
             (WorkspaceAccess::ReadWrite, Some(tree)) if !self.scenario.has_no_tree => {
                 match *tree == self.workspace.tree() {
                     true => WorkspaceState::AsBefore { tree: tree.clone() },
-                    false => WorkspaceState::Changed,
+                    false => WorkspaceState::MayHaveChanged,
                 }
             }
-            _ => WorkspaceState::Unknown,
+            _ => WorkspaceState::NotCompared,
         };
-        if workspace == WorkspaceState::Changed {
+        if workspace == WorkspaceState::MayHaveChanged {
             self.work_is_lost(step);
         }
         Inspection { record, workspace }

@@ -165,12 +165,14 @@ fn trust_3_4_what_an_agent_may_do_for_its_own_run_it_may() {
     script += &omx_line("config", "config get allow");
     script += &omx_line("write", "state write --input '{\"mode\":\"ultrawork\",\"active\":true}'");
     script += &omx_line("read", "state read --mode ultrawork");
+    script += &omx_line("cancel", "cancel --mode ultrawork");
     let acts = as_agent(&mut repository, &script);
     for line in acts.lines() {
         assert_eq!(line.split(' ').nth(1), Some("0"), "{acts}");
     }
-    assert_eq!(acts.lines().count(), 6, "{acts}");
-    assert_eq!(repository.document("ultrawork")["active"], true);
+    assert_eq!(acts.lines().count(), 7, "{acts}");
+    assert!(acts.contains("\"active\": true"), "{acts}");
+    assert_eq!(repository.document("ultrawork")["run_outcome"], "cancelled");
 }
 
 /// What a confined agent writes on the command line goes the way of its server.
@@ -183,11 +185,13 @@ fn trust_3_0a_a_relayed_command_is_checked_like_a_call() {
         "state clear --mode ultrawork --session-id mine",
         "state write --json --input '{\"mode\":\"ultrawork\",\"session_id\":\"mine\",\"active\":false}'",
         "state write --input '{\"mode\":\"nothing\"}'",
+        "cancel --session-id mine",
+        "cancel --force",
     ]
     .map(|line| format!("{omx} {line} >> acts.txt 2>&1; echo \" code $?\" >> acts.txt\n"));
     let acts = as_agent(&mut repository, &script.concat());
-    assert_eq!(acts.matches(" code 1").count(), 3, "{acts}");
-    assert_eq!(acts.matches("person_only").count(), 2, "{acts}");
+    assert_eq!(acts.matches(" code 1").count(), 5, "{acts}");
+    assert_eq!(acts.matches("person_only").count(), 4, "{acts}");
     assert!(acts.contains("[unknown_mode]"), "{acts}");
     assert!(active(&repository.project, &repository.project.root()).to_string().contains("mine"));
 }
