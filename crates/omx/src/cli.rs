@@ -21,14 +21,14 @@ use crate::exit;
 #[command(name = "omx", version, max_term_width = 100, after_help = exit::AFTER_HELP)]
 pub struct Cli {
     #[command(flatten)]
-    pub global: Global,
+    pub global: GlobalArgs,
     #[command(subcommand)]
     pub command: Option<Command>,
 }
 
 /// Flags of every command.
 #[derive(Debug, Clone, Default, Args)]
-pub struct Global {
+pub struct GlobalArgs {
     /// Use this project folder instead of searching for one
     #[arg(long, global = true, value_name = "PATH", value_hint = ValueHint::DirPath)]
     pub root: Option<PathBuf>,

@@ -22,7 +22,7 @@ use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
 
 use crate::children;
-use crate::cli::Global;
+use crate::cli::GlobalArgs;
 use crate::launcher::ProcessLauncher;
 
 /// The dialect of the name that the program was called by.
@@ -44,12 +44,12 @@ pub fn text(name: &str) -> Option<String> {
 
 /// The dialect in effect: from the flag, a child's context, the environment, or the
 /// name of the program, in this order.
-pub fn dialect(global: &Global, by_name: Dialect) -> Result<Dialect, Refusal> {
+pub fn dialect(global: &GlobalArgs, by_name: Dialect) -> Result<Dialect, Refusal> {
     dialect_within(global, by_name, children::inherited()?.as_ref())
 }
 
 fn dialect_within(
-    global: &Global,
+    global: &GlobalArgs,
     by_name: Dialect,
     inherited: Option<&ChildContext>,
 ) -> Result<Dialect, Refusal> {
@@ -68,7 +68,7 @@ fn dialect_within(
 
 /// Reads what an operation needs to know about its caller.
 pub fn context(
-    global: &Global,
+    global: &GlobalArgs,
     by_name: Dialect,
     actor: &'static str,
 ) -> Result<Context<'static>, Refusal> {
@@ -146,7 +146,7 @@ pub fn hook(payload: &HookPayload<'_>, by_name: Dialect) -> Option<HookEnv> {
     if Dialect::ALL.into_iter().any(is_marked) {
         return None;
     }
-    let mut context = context(&Global::default(), by_name, "hook").ok()?;
+    let mut context = context(&GlobalArgs::default(), by_name, "hook").ok()?;
     let dialect = context.dialect;
     if let Some(folder) = hook_folder(payload) {
         context.place.working_directory = folder;

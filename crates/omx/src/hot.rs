@@ -11,14 +11,14 @@ use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 use omx_host::HostKind;
 use omx_kernel::Dialect;
 
-use crate::cli::{Cli, Command, Global};
+use crate::cli::{Cli, Command, GlobalArgs};
 use crate::cli_state::{CancelArgs, HudArgs, StateArgs, StatusArgs};
 
 #[derive(Debug, Parser)]
 #[command(version)]
 struct HotCli {
     #[command(flatten)]
-    global: Global,
+    global: GlobalArgs,
     #[command(subcommand)]
     command: Hot,
 }

@@ -10,7 +10,7 @@ use omx_kernel::{Refusal, RefusalCode, Value};
 use omx_store::json;
 
 use crate::children;
-use crate::cli::Global;
+use crate::cli::GlobalArgs;
 use crate::exit::Exit;
 use crate::output::{self, Format};
 
@@ -32,7 +32,7 @@ pub enum RelayedAnswer {
 
 /// Where omx listens that drives the run of this agent. A confined agent cannot write
 /// documents itself. With a project of its own choice, it is on its own.
-pub fn relay_of_agent(global: &Global) -> Result<Option<PathBuf>, Refusal> {
+pub fn relay_of_agent(global: &GlobalArgs) -> Result<Option<PathBuf>, Refusal> {
     let relay = children::inherited()?.and_then(|inherited| inherited.relay);
     Ok(relay.filter(|relay| global.root.is_none() && relay.exists()))
 }

@@ -10,14 +10,14 @@ use omx_ops::{
 use omx_runs::stop::RunTermination;
 
 use super::with_context;
-use crate::cli::Global;
+use crate::cli::GlobalArgs;
 use crate::cli_state::CancelArgs;
 use crate::exit::Exit;
 use crate::output::{self, Format};
 use crate::relayed_call::{RelayedCall, relay_of_agent};
 
 /// Runs the command.
-pub fn run(args: &CancelArgs, global: &Global, by_name: Dialect) -> Exit {
+pub fn run(args: &CancelArgs, global: &GlobalArgs, by_name: Dialect) -> Exit {
     let format = Format::from_flag(args.json);
     // A limit for file sizes must not keep anything from being stopped.
     omx_process::ignore_file_size_signal();

@@ -8,13 +8,13 @@ use omx_ops::Context;
 use omx_ops::config::{self, Config, Origin};
 
 use super::with_context;
-use crate::cli::Global;
+use crate::cli::GlobalArgs;
 use crate::cli_config::{ConfigGetArgs, ConfigListArgs, ConfigOperation, ConfigSetArgs};
 use crate::exit::Exit;
 use crate::output::{self, Format};
 
 /// Runs a config operation.
-pub fn run(operation: ConfigOperation, global: &Global, by_name: Dialect) -> Exit {
+pub fn run(operation: ConfigOperation, global: &GlobalArgs, by_name: Dialect) -> Exit {
     let format = match &operation {
         ConfigOperation::List(args) => Format::from_flag(args.json),
         ConfigOperation::Get(args) => Format::from_flag(args.json),

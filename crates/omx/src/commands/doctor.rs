@@ -18,7 +18,7 @@ use omx_rehearsal::driver;
 use omx_store::Store;
 
 use super::{setup, with_context};
-use crate::cli::Global;
+use crate::cli::GlobalArgs;
 use crate::cli_setup::DoctorArgs;
 use crate::edge;
 use crate::exit::Exit;
@@ -37,7 +37,7 @@ enum DoctorAction {
 }
 
 /// Runs the checks, applies fixes on request, and prints the report.
-pub fn run(args: &DoctorArgs, global: &Global, by_name: Dialect) -> Exit {
+pub fn run(args: &DoctorArgs, global: &GlobalArgs, by_name: Dialect) -> Exit {
     let format = Format::from_flag(args.json);
     let action = if args.fix { DoctorAction::Fix } else { DoctorAction::Check };
     with_context(global, by_name, format, |context| {

@@ -16,7 +16,7 @@ use omx_prompt::{
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 
-use crate::cli::Global;
+use crate::cli::GlobalArgs;
 use crate::edge;
 use crate::exit::Exit;
 use crate::output;
@@ -125,7 +125,7 @@ fn finish_cancel(payload: &HookPayload<'_>, session: &str) {
 }
 
 /// Explains what a prompt would start, and why it would not start the others.
-pub fn explain(text: &str, global: &Global, by_name: Dialect) -> Exit {
+pub fn explain(text: &str, global: &GlobalArgs, by_name: Dialect) -> Exit {
     let keywords = edge::context(global, by_name, "cli").ok().and_then(|context| {
         let store = context.store().ok()?;
         let config = omx_ops::config::load(&context, &store).ok()?;

@@ -5,13 +5,13 @@ use omx_ops::{Context, StatusRequest, config, status};
 use omx_view::{Preset, StatusLine, branch};
 
 use super::with_context;
-use crate::cli::Global;
+use crate::cli::GlobalArgs;
 use crate::cli_state::HudArgs;
 use crate::exit::Exit;
 use crate::output::{self, Format};
 
 /// Prints the line.
-pub fn run(args: &HudArgs, global: &Global, by_name: Dialect) -> Exit {
+pub fn run(args: &HudArgs, global: &GlobalArgs, by_name: Dialect) -> Exit {
     let format = Format::from_flag(args.json);
     with_context(global, by_name, format, |context| {
         // A status line does not report an invalid session id.

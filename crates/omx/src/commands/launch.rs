@@ -12,7 +12,7 @@ use omx_ops::config::{self};
 
 use super::with_context;
 use crate::children;
-use crate::cli::Global;
+use crate::cli::GlobalArgs;
 use crate::cli_setup::LaunchArgs;
 use crate::consent::ask_for_trust;
 use crate::edge;
@@ -20,7 +20,7 @@ use crate::exit::Exit;
 use crate::output::{self, Format};
 
 /// Replaces this process with the agent.
-pub fn run(args: &LaunchArgs, global: &Global, by_name: Dialect) -> Exit {
+pub fn run(args: &LaunchArgs, global: &GlobalArgs, by_name: Dialect) -> Exit {
     with_context(global, by_name, Format::Text, |context| {
         let host = match args.host {
             Some(host) => host,

@@ -10,7 +10,7 @@ use omx_ops::Context;
 use omx_rehearsal::driver;
 
 use super::with_context;
-use crate::cli::Global;
+use crate::cli::GlobalArgs;
 use crate::cli_agents::ListCommand;
 use crate::edge;
 use crate::exit::Exit;
@@ -18,7 +18,7 @@ use crate::output::{self, Format};
 use crate::text::printable;
 
 /// Runs the command.
-pub fn run(what: ListCommand, global: &Global, by_name: Dialect) -> Exit {
+pub fn run(what: ListCommand, global: &GlobalArgs, by_name: Dialect) -> Exit {
     let format = match &what {
         ListCommand::Agents(flag)
         | ListCommand::Roles(flag)

@@ -8,7 +8,7 @@ use omx_kernel::{ChildContext, Dialect, Refusal};
 use omx_mcp::{McpServer, ToolGroup, serve};
 
 use crate::children;
-use crate::cli::{Global, McpArgs};
+use crate::cli::{GlobalArgs, McpArgs};
 use crate::edge;
 use crate::exit::Exit;
 use crate::output::{self, Format};
@@ -21,7 +21,7 @@ const INPUT_BYTES: usize = 64 * 1024;
 const OUTPUT_BYTES: usize = 16 * 1024;
 
 /// Runs the server.
-pub fn run(args: &McpArgs, global: &Global, by_name: Dialect) -> Exit {
+pub fn run(args: &McpArgs, global: &GlobalArgs, by_name: Dialect) -> Exit {
     match children::inherited() {
         Ok(Some(ChildContext { relay: Some(relay), .. })) => return forward(&relay),
         Ok(_) => {}
@@ -62,7 +62,7 @@ fn forward(relay: &Path) -> Exit {
 
 fn server(
     args: &McpArgs,
-    global: &Global,
+    global: &GlobalArgs,
     by_name: Dialect,
 ) -> Result<McpServer<'static>, Refusal> {
     let mut context = edge::context(global, by_name, "mcp")?;

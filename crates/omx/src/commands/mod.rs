@@ -25,7 +25,7 @@ pub use conduct::open_again;
 use omx_kernel::{Dialect, Mode, Refusal, Value};
 use omx_ops::{Context, RequestFields};
 
-use crate::cli::{Cli, Command, Global};
+use crate::cli::{Cli, Command, GlobalArgs};
 use crate::cli_host::HookCommand;
 use crate::edge;
 use crate::exit::Exit;
@@ -79,7 +79,7 @@ pub fn run(cli: Cli, by_name: Dialect) -> Exit {
 
 /// Runs an operation in the context of the command line and prints its refusal, if any.
 fn with_context(
-    global: &Global,
+    global: &GlobalArgs,
     by_name: Dialect,
     format: Format,
     operation: impl FnOnce(&Context<'_>) -> Result<Exit, Refusal>,

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use omx_kernel::{Dialect, Refusal, RefusalCode, Value};
 
-use crate::cli::Global;
+use crate::cli::GlobalArgs;
 use crate::edge;
 use crate::exit::Exit;
 use crate::help;
@@ -13,7 +13,7 @@ use crate::output::{self, Format};
 const VERSION: &str = env!("CARGO_PKG_VERSION");
 
 /// Prints the version.
-pub fn version(format: Format, global: &Global, by_name: Dialect) -> Exit {
+pub fn version(format: Format, global: &GlobalArgs, by_name: Dialect) -> Exit {
     let dialect = match edge::dialect(global, by_name) {
         Ok(dialect) => dialect,
         Err(refusal) => return output::refusal(&refusal, format),

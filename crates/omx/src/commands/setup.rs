@@ -14,7 +14,7 @@ use omx_ops::Context;
 use omx_store::is_persons;
 
 use super::with_context;
-use crate::cli::Global;
+use crate::cli::GlobalArgs;
 use crate::cli_setup::{SetupArgs, UninstallArgs};
 use crate::cli_values::HostSelection;
 use crate::consent;
@@ -41,7 +41,7 @@ impl SetupAction {
 }
 
 /// Sets omx up.
-pub fn run(args: &SetupArgs, global: &Global, by_name: Dialect) -> Exit {
+pub fn run(args: &SetupArgs, global: &GlobalArgs, by_name: Dialect) -> Exit {
     let format = Format::from_flag(args.flags.json);
     let action = SetupAction::from_flag(args.flags.dry_run);
     with_context(global, by_name, format, |context| {
@@ -87,7 +87,7 @@ fn accept_program(program: &Path) -> Result<(), Refusal> {
 }
 
 /// Removes omx from the hosts.
-pub fn uninstall(args: &UninstallArgs, global: &Global, by_name: Dialect) -> Exit {
+pub fn uninstall(args: &UninstallArgs, global: &GlobalArgs, by_name: Dialect) -> Exit {
     let format = Format::from_flag(args.flags.json);
     let action = SetupAction::from_flag(args.flags.dry_run);
     with_context(global, by_name, format, |context| {

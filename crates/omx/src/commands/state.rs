@@ -8,14 +8,14 @@ use omx_ops::{RequestFields, parse_fields};
 use omx_store::MAX_DOCUMENT_BYTES;
 
 use super::{set_flags, with_context};
-use crate::cli::Global;
+use crate::cli::GlobalArgs;
 use crate::cli_state::{StateInput, StateOperation};
 use crate::exit::Exit;
 use crate::output::{self, Format};
 use crate::relayed_call::{RelayedCall, relay_of_agent};
 
 /// Runs a state operation.
-pub fn run(operation: StateOperation, global: &Global, by_name: Dialect) -> Exit {
+pub fn run(operation: StateOperation, global: &GlobalArgs, by_name: Dialect) -> Exit {
     use StateOperation::{Clear, GetStatus, ListActive, Read, Write};
     let (Read(args) | Write(args) | Clear(args) | ListActive(args) | GetStatus(args)) = &operation;
     let format = Format::from_flag(args.json);

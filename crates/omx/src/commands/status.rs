@@ -4,7 +4,7 @@ use omx_kernel::{Dialect, ForeignText, SessionId, Timestamp};
 use omx_ops::{StatusReport, StatusRequest, status};
 
 use super::with_context;
-use crate::cli::Global;
+use crate::cli::GlobalArgs;
 use crate::cli_state::StatusArgs;
 use crate::exit::Exit;
 use crate::output::{self, Format};
@@ -16,7 +16,7 @@ const PHASE_COLUMNS: usize = 24;
 const TASK_COLUMNS: usize = 40;
 
 /// Shows the active modes.
-pub fn run(args: &StatusArgs, global: &Global, by_name: Dialect) -> Exit {
+pub fn run(args: &StatusArgs, global: &GlobalArgs, by_name: Dialect) -> Exit {
     let format = Format::from_flag(args.json);
     with_context(global, by_name, format, |context| {
         let session = args.session_id.as_deref().map(SessionId::new).transpose()?;
@@ -30,7 +30,7 @@ pub fn run(args: &StatusArgs, global: &Global, by_name: Dialect) -> Exit {
 }
 
 /// Shows the same and a hint, when omx is called without a command.
-pub fn overview(global: &Global, by_name: Dialect) -> Exit {
+pub fn overview(global: &GlobalArgs, by_name: Dialect) -> Exit {
     with_context(global, by_name, Format::Text, |context| {
         let report = status(context, &StatusRequest::default())?;
         let mut lines = lines(&report, context.dialect);

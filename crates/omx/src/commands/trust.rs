@@ -9,14 +9,14 @@ use omx_ops::config::{self, Config};
 use omx_store::Store;
 
 use super::with_context;
-use crate::cli::Global;
+use crate::cli::GlobalArgs;
 use crate::cli_trust::TrustArgs;
 use crate::consent;
 use crate::exit::Exit;
 use crate::output::{self, Format};
 
 /// Runs the command.
-pub fn run(args: &TrustArgs, global: &Global, by_name: Dialect) -> Exit {
+pub fn run(args: &TrustArgs, global: &GlobalArgs, by_name: Dialect) -> Exit {
     let format = Format::from_flag(args.json);
     with_context(global, by_name, format, |context| {
         if args.list {

@@ -25,7 +25,7 @@ use omx_store::{ArtifactFolder, Store};
 
 use self::view::AskView;
 use super::with_context;
-use crate::cli::Global;
+use crate::cli::GlobalArgs;
 use crate::cli_agents::AskArgs;
 use crate::consent::ask_for_trust;
 use crate::edge;
@@ -34,7 +34,7 @@ use crate::output::Format;
 use crate::{relay, sandbox};
 
 /// Runs the command.
-pub fn run(args: &AskArgs, global: &Global, by_name: Dialect) -> Exit {
+pub fn run(args: &AskArgs, global: &GlobalArgs, by_name: Dialect) -> Exit {
     let format = Format::from_flag(args.json);
     with_context(global, by_name, format, |context| {
         let store = context.store()?;

@@ -26,7 +26,7 @@ use self::announce::announce_detached;
 use self::drive::{RunPlacement, drive, permit_run};
 pub(in crate::commands) use self::summary::{describe_absent, how_to_resume};
 use super::with_context;
-use crate::cli::Global;
+use crate::cli::GlobalArgs;
 use crate::cli_runs::{CodeReviewArgs, ConductArgs, PipelineArgs, RunFlags, UltraqaArgs};
 use crate::consent::ask_for_trust;
 use crate::exit::Exit;
@@ -34,13 +34,13 @@ use crate::output::{self, Format};
 use crate::sandbox::{self, UnconfinedConsent};
 
 /// Runs a mode that needs only a task.
-pub fn task(mode: Mode, args: ConductArgs, global: &Global, by_name: Dialect) -> Exit {
+pub fn task(mode: Mode, args: ConductArgs, global: &GlobalArgs, by_name: Dialect) -> Exit {
     let request = RunRequest { task: args.task, ..RunRequest::new(mode) };
     run(request, &args.run, global, by_name)
 }
 
 /// Runs a review.
-pub fn code_review(args: CodeReviewArgs, global: &Global, by_name: Dialect) -> Exit {
+pub fn code_review(args: CodeReviewArgs, global: &GlobalArgs, by_name: Dialect) -> Exit {
     let default = || default_task(&args.run, "Review the change.".to_owned());
     let task = args.task.or_else(default);
     let request = RunRequest { task, base: args.base, ..RunRequest::new(Mode::CodeReview) };
@@ -48,7 +48,7 @@ pub fn code_review(args: CodeReviewArgs, global: &Global, by_name: Dialect) -> E
 }
 
 /// Runs a quality loop.
-pub fn ultraqa(args: UltraqaArgs, global: &Global, by_name: Dialect) -> Exit {
+pub fn ultraqa(args: UltraqaArgs, global: &GlobalArgs, by_name: Dialect) -> Exit {
     let goal = request::goal(&args);
     let task = args.task.or_else(|| default_task(&args.run, goal.describe()));
     let request = RunRequest { task, goal, ..RunRequest::new(Mode::Ultraqa) };
@@ -56,7 +56,7 @@ pub fn ultraqa(args: UltraqaArgs, global: &Global, by_name: Dialect) -> Exit {
 }
 
 /// Runs a pipeline.
-pub fn pipeline(args: PipelineArgs, global: &Global, by_name: Dialect) -> Exit {
+pub fn pipeline(args: PipelineArgs, global: &GlobalArgs, by_name: Dialect) -> Exit {
     let stages = match (&args.stages, &args.preset) {
         (Some(file), _) => read_stages(file),
         // A resumed run has its stages.
@@ -78,7 +78,7 @@ fn default_task(flags: &RunFlags, task: String) -> Option<String> {
     flags.resume.is_none().then_some(task)
 }
 
-fn run(request: RunRequest, flags: &RunFlags, global: &Global, by_name: Dialect) -> Exit {
+fn run(request: RunRequest, flags: &RunFlags, global: &GlobalArgs, by_name: Dialect) -> Exit {
     let format = Format::from_flag(flags.json);
     with_context(global, by_name, format, |context| {
         let mut context = context.clone();

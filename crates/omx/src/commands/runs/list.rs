@@ -5,7 +5,7 @@ use omx_ops::{Context, RunListRequest, run_list, run_list_live};
 use omx_runs::listing::{ListDetail, ListedOverview, UnreadableRun};
 use omx_store::runs::RegisteredRun;
 
-use crate::cli::Global;
+use crate::cli::GlobalArgs;
 use crate::commands::with_context;
 use crate::exit::Exit;
 use crate::output::{self, Format};
@@ -64,7 +64,7 @@ fn line(run: &ListedOverview, now: Timestamp) -> String {
 }
 
 /// Lists the live runs of all projects.
-pub fn ps(json: bool, global: &Global, by_name: Dialect) -> Exit {
+pub fn ps(json: bool, global: &GlobalArgs, by_name: Dialect) -> Exit {
     let format = Format::from_flag(json);
     with_context(global, by_name, format, |context| {
         let report = run_list_live(context)?;

@@ -20,14 +20,14 @@ use super::conduct::drive::RunPlacement;
 use super::conduct::request::{run_change, settings};
 use super::conduct::{resume_detached, resume_run};
 use super::with_context;
-use crate::cli::Global;
+use crate::cli::GlobalArgs;
 use crate::cli_runs::{RunArgs, RunsArgs, RunsOperation};
 use crate::consent::ask_for_trust;
 use crate::exit::Exit;
 use crate::output::Format;
 
 /// Runs an operation on runs.
-pub fn run(args: RunsArgs, global: &Global, by_name: Dialect) -> Exit {
+pub fn run(args: RunsArgs, global: &GlobalArgs, by_name: Dialect) -> Exit {
     let format = Format::from_flag(args.json || wants_json(args.operation.as_ref()));
     with_context(global, by_name, format, |context| {
         let store = context.store()?;
