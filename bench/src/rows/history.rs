@@ -7,8 +7,9 @@ use crate::report::{ResultRow, RowVerdict};
 use crate::stats::{RunSummary, figure};
 use crate::systems::{ComparedSystems, active, finished, write};
 use serde_json::{Value, json};
+use sha2::{Digest, Sha256};
 use std::fs::{self, File};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 const SIZE: usize = 10_000;
 const LIVE: usize = 3;
@@ -22,7 +23,8 @@ const HOOK_RATIO: f64 = 1.3;
 /// When the project cannot be made.
 pub fn rows(systems: &ComparedSystems, runs: usize) -> BenchResult<Vec<ResultRow>> {
     let project = systems.empty_project("history")?;
-    let _held = fill(&project)?;
+    let _held = fill(&project, &ownership_records()?)?;
+    require_own(systems, &project)?;
     let empty = systems.empty_project("history-none")?;
     let list = |work: &str, arguments: &[&str], limit: f64, expected: &dyn Fn(&str) -> bool| {
         let run = systems.omx(&project, arguments);
@@ -44,13 +46,25 @@ pub fn rows(systems: &ComparedSystems, runs: usize) -> BenchResult<Vec<ResultRow
         Ok::<_, BenchError>(row(work, ours.cell(), format!("≤ {limit} ms"), verdict))
     };
     let lines = |answer: &str| {
-        answer.lines().count() == SIZE && answer.matches(" running ").count() == LIVE
+        let with = |state: &str| answer.lines().filter(|line| line.contains(state)).count();
+        let (complete, running) = ("  ralph        complete  ", "  ralph        running  ");
+        answer.lines().count() == SIZE
+            && with(complete) == SIZE - LIVE
+            && with(running) == LIVE
+            && (0..SIZE).zip(answer.lines()).all(|(number, line)| line.starts_with(&id(number)))
     };
+    let live_ids: Vec<String> = (0..SIZE).filter(|number| is_live(*number)).map(id).collect();
     let live = |answer: &str| {
         let parsed: Value = serde_json::from_str(answer).unwrap_or_default();
-        parsed["entries"].as_array().is_some_and(|entries| entries.len() == LIVE)
+        let entries = parsed["entries"].as_array().cloned().unwrap_or_default();
+        let sessions = entries.iter().map(|entry| entry["session_id"].as_str());
+        sessions.eq(live_ids.iter().map(|id| Some(id.as_str())))
     };
-    let named = |answer: &str| answer.matches("ralph ").count() >= LIVE;
+    let named = |answer: &str| {
+        let sessions = answer.lines().filter(|line| line.starts_with("  ralph"));
+        let sessions = sessions.map(|line| line.split_whitespace().nth(1));
+        sessions.eq(live_ids.iter().map(|id| Some(id.as_str())))
+    };
     let mut rows = vec![
         list("`runs`", &["runs"], LIST_LIMIT, &lines)?,
         list("`state list-active`", &["state", "list-active", "--json"], LIST_LIMIT, &live)?,
@@ -100,12 +114,43 @@ fn row(work: &str, omx: String, required: String, verdict: RowVerdict) -> Result
     }
 }
 
-/// Makes the runs and the sessions. The returned files hold the locks of the live runs.
-fn fill(project: &Path) -> BenchResult<Vec<File>> {
+/// The id of a run and of its session; they sort by number.
+fn id(number: usize) -> String {
+    format!("0199a1e3-{:04x}-7000-8000-{number:012x}", number >> 8)
+}
+
+fn is_live(number: usize) -> bool {
+    number % (SIZE / LIVE) == 1 && number / (SIZE / LIVE) < LIVE
+}
+
+/// The folder in the throw-away home in which omx records whose a run is: without such
+/// a record, a run counts as foreign.
+fn ownership_records() -> BenchResult<PathBuf> {
+    let home = std::env::var_os("HOME").context(|| "HOME is not set")?;
+    let folder = Path::new(&home).join(".local/state/omx/runs/owned");
+    fs::create_dir_all(&folder).context(|| format!("make {}", folder.display()))?;
+    Ok(folder)
+}
+
+/// Asks omx, which compares the hash in the record too.
+fn require_own(systems: &ComparedSystems, project: &Path) -> BenchResult<()> {
+    let run = id(SIZE - 1);
+    let (_, answer) =
+        systems.probe.run(&systems.omx(project, &["runs", "show", &run, "--json"]))?;
+    let shown: Value = serde_json::from_str(&answer).unwrap_or_default();
+    if shown["id"] == run && shown["foreign"].is_null() {
+        Ok(())
+    } else {
+        Err(BenchError::new(format!("omx does not take run {run} as the person's own")))
+    }
+}
+
+/// Makes the runs, the records that they are the person's, and the sessions. The
+/// returned files hold the locks of the live runs.
+fn fill(project: &Path, records: &Path) -> BenchResult<Vec<File>> {
     let mut held = Vec::new();
     for number in 0..SIZE {
-        let is_live = number % (SIZE / LIVE) == 1 && held.len() < LIVE;
-        let id = format!("0199a1e3-{:04x}-7000-8000-{number:012x}", number >> 8);
+        let (id, is_live) = (id(number), is_live(number));
         let folder = project.join(".omx/runs").join(&id);
         fs::create_dir_all(&folder).context(|| format!("make {}", folder.display()))?;
         let spec = json!({
@@ -117,6 +162,11 @@ fn fill(project: &Path) -> BenchResult<Vec<File>> {
             "workspace": {"kind": "in_place", "path": project}, "stages": [], "scenario": null,
         });
         write(&folder.join("run.json"), &spec)?;
+        let hash = Sha256::digest(spec.to_string());
+        let hash: String = hash.iter().map(|byte| format!("{byte:02x}")).collect();
+        let at = "2026-11-10T10:00:00.000Z";
+        let record = json!({"run": id, "spec": hash, "at": at, "folder": folder});
+        write(&records.join(format!("{id}.json")), &record)?;
         let text = journal(if is_live { Ending::None } else { Ending::Complete });
         let path = folder.join("journal.jsonl");
         fs::write(&path, text).context(|| format!("write {}", path.display()))?;

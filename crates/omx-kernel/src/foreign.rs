@@ -118,6 +118,10 @@ impl<'a> EscapedText<'a> {
 
 impl fmt::Display for EscapedText<'_> {
     fn fmt(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {
+        // Most text is plain ASCII, and a list has thousands of lines.
+        if self.text.bytes().all(|byte| (b' '..0x7f).contains(&byte)) {
+            return to.write_str(self.text);
+        }
         let mut kept = 0;
         let mut chars = self.text.char_indices().peekable();
         while let Some((at, c)) = chars.next() {

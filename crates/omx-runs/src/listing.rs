@@ -2,15 +2,14 @@
 //! still true; all others are read.
 
 use std::borrow::Cow;
-use std::collections::BTreeSet;
+use std::collections::HashSet;
 use std::time::Duration;
 
-use omx_kernel::{ForeignText, Refusal, RunId, Timestamp};
+use omx_kernel::{ForeignText, Mode, Refusal, RunId, Timestamp};
 use omx_store::runs::{RunFolder, RunIndexFile, RunRegistry, RunStamps, RunTitle};
-use omx_store::{FileStamp, Store};
+use omx_store::{FileStamp, Store, join_in_parallel, map_in_parallel};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
-use serde_json::value::RawValue;
 
 use crate::overview::{Overview, overview};
 use crate::usage::Usage;
@@ -45,20 +44,15 @@ pub struct ListedOverview {
     pub usage: Usage,
     /// Its open questions.
     questions: Vec<serde::de::IgnoredAny>,
-    /// The whole run for programs, as JSON.
+    /// The whole run for programs, as JSON; only with [`ListDetail::Full`].
     #[serde(skip)]
-    pub json: String,
+    pub json: Option<String>,
     /// Whether the person neither started nor adopted it as it is.
     #[serde(skip)]
     pub is_foreign: bool,
 }
 
 impl ListedOverview {
-    fn parse(json: &str) -> Option<Self> {
-        let summary: Self = serde_json::from_str(json).ok()?;
-        Some(Self { json: json.to_owned(), ..summary })
-    }
-
     /// Whether it needs the person.
     pub fn needs_person(&self) -> bool {
         !self.questions.is_empty()
@@ -79,11 +73,11 @@ pub struct UnreadableRun {
     pub why: ForeignText,
 }
 
-/// The runs of a project, oldest first.
-#[derive(Debug, Default)]
-pub struct RunListing {
+/// The runs of a project, oldest first, in the form that the caller asked for.
+#[derive(Debug)]
+pub struct RunListing<T> {
     /// The readable runs.
-    pub runs: Vec<ListedOverview>,
+    pub runs: Vec<T>,
     /// The others.
     pub unreadable: Vec<UnreadableRun>,
 }
@@ -94,7 +88,7 @@ pub enum ListDetail {
     /// Everything, for programs.
     #[default]
     Full,
-    /// What a line shows: [`ListedOverview::json`] lacks the rest, and long tasks are cut.
+    /// What a line shows. Long tasks are cut.
     Summary,
 }
 
@@ -105,6 +99,12 @@ impl ListDetail {
             Self::Full => RunIndexFile::Full,
             Self::Summary => RunIndexFile::Summary,
         }
+    }
+
+    fn parse(self, json: &str) -> Option<ListedOverview> {
+        let summary: ListedOverview = serde_json::from_str(json).ok()?;
+        let json = (self == Self::Full).then(|| json.to_owned());
+        Some(ListedOverview { json, ..summary })
     }
 
     fn json(self, seen: &Overview) -> String {
@@ -123,23 +123,21 @@ impl ListDetail {
     }
 }
 
-/// A line of an index. Without a document, that of the run is not compared.
+/// What a line of an index begins with. The run follows after a tab, which JSON does not
+/// contain. Without a document, that of the run is not compared.
 #[derive(Serialize, Deserialize)]
-struct IndexLine<'a> {
-    id: RunId,
+struct LineStamps {
     journal: FileStamp,
     spec: FileStamp,
     document: Option<FileStamp>,
     /// Whether the person had no record of it.
     foreign: bool,
-    #[serde(borrow)]
-    run: &'a RawValue,
 }
 
 /// The person's records of runs. Without them every run counts as the person's.
 struct RunOwners<'a> {
     registry: Option<&'a RunRegistry>,
-    ids: BTreeSet<RunId>,
+    ids: HashSet<RunId>,
 }
 
 impl<'a> RunOwners<'a> {
@@ -162,37 +160,41 @@ impl<'a> RunOwners<'a> {
 }
 
 /// Lists the runs of a project. An unreadable run is listed as such and hides no other.
-/// The registry says which are the person's; without one, all are.
-pub fn list_runs(
+/// The registry says which are the person's; without one, all are. `show` makes of each
+/// run what the caller keeps of it, on all processors: thousands of runs are sooner shown
+/// than stored.
+pub fn list_runs<T: Send>(
     store: &Store,
     registry: Option<&RunRegistry>,
     now: Timestamp,
     detail: ListDetail,
-) -> Result<RunListing, Refusal> {
-    let owners = RunOwners::read(registry)?;
-    let mut listing = RunListing::default();
-    let ids = store.run_ids()?;
+    show: impl Fn(ListedOverview) -> T + Sync,
+) -> Result<RunListing<T>, Refusal> {
+    let mut listing = RunListing { runs: Vec::new(), unreadable: Vec::new() };
+    // The records can be many: they are those of all projects.
+    let (owners, ids) = join_in_parallel(|| RunOwners::read(registry), || store.run_ids());
+    let (owners, ids) = (owners?, ids?);
     let Some(stamps) = store.run_stamps()? else { return Ok(listing) };
     // Paths in it are true only where the project was when it was made.
-    let header = json!({"format": 2, "root": store.root()}).to_string();
+    let header = json!({"format": 3, "root": store.root()}).to_string();
     let is_long = ids.len() >= WORTHWHILE;
     let text = if is_long { store.read_run_index(detail.index()) } else { String::new() };
-    let known = text.strip_prefix(&header).unwrap_or_default();
+    let known: Vec<&str> = text.strip_prefix(&header).unwrap_or_default().lines().collect();
+    let unchanged = map_in_parallel(&known, |line| {
+        let run = unchanged(&stamps, &owners, detail, line)?;
+        Some((run.id.clone(), show(run)))
+    });
     // Both are sorted by id. A line that is not where it belongs is passed over.
-    let mut known = known
-        .lines()
-        .filter_map(|line| Some((line, serde_json::from_str::<IndexLine<'_>>(line).ok()?)))
-        .peekable();
+    let mut unchanged =
+        known.iter().zip(unchanged).filter_map(|(line, run)| Some((*line, run?))).peekable();
+    listing.runs.reserve(ids.len());
     let mut lines: Vec<Cow<'_, str>> = vec![Cow::Borrowed(&header)];
     let mut new = 0;
     for id in ids {
-        while known.next_if(|(_, entry)| entry.id < id).is_some() {}
-        let entry = known.next_if(|(_, entry)| entry.id == id);
-        if let Some((line, summary)) =
-            entry.and_then(|(line, entry)| Some((line, unchanged(&stamps, &owners, &entry)?)))
-        {
+        while unchanged.next_if(|(_, (known, _))| *known < id).is_some() {}
+        if let Some((line, (_, run))) = unchanged.next_if(|(_, (known, _))| *known == id) {
             lines.push(Cow::Borrowed(line));
-            listing.runs.push(summary);
+            listing.runs.push(run);
             continue;
         }
         // Take the stamps before reading: a change in between makes them stale.
@@ -205,8 +207,9 @@ pub fn list_runs(
                     lines.push(Cow::Owned(line));
                     new += 1;
                 }
-                let parsed = ListedOverview::parse(&json);
-                listing.runs.extend(parsed.map(|run| ListedOverview { is_foreign, ..run }));
+                let parsed = detail.parse(&json);
+                let run = parsed.map(|run| show(ListedOverview { is_foreign, ..run }));
+                listing.runs.extend(run);
             }
             Err(refusal) => {
                 listing.unreadable.push(UnreadableRun { id, why: refusal.message.into() });
@@ -237,18 +240,25 @@ fn read(
 fn unchanged(
     stamps: &RunStamps,
     owners: &RunOwners<'_>,
-    entry: &IndexLine<'_>,
+    detail: ListDetail,
+    line: &str,
 ) -> Option<ListedOverview> {
-    if stamps.journal(&entry.id) != Some(entry.journal)
-        || stamps.spec(&entry.id) != Some(entry.spec)
-        || owners.lacks(&entry.id) != entry.foreign
+    let (files, run) = line.split_once('\t')?;
+    let files: LineStamps = serde_json::from_str(files).ok()?;
+    let run = ListedOverview { is_foreign: files.foreign, ..detail.parse(run)? };
+    if stamps.journal(&run.id) != Some(files.journal)
+        || stamps.spec(&run.id) != Some(files.spec)
+        || owners.lacks(&run.id) != files.foreign
     {
         return None;
     }
-    let summary = ListedOverview::parse(entry.run.get())?;
-    let name = || format!("{}-state.json", summary.mode.raw());
-    let is_same = entry.document.is_none() || stamps.document(&entry.id, &name()) == entry.document;
-    is_same.then_some(ListedOverview { is_foreign: entry.foreign, ..summary })
+    if files.document.is_some() {
+        let document = Mode::parse(run.mode.raw()).ok()?.file_name();
+        if stamps.document(&run.id, &document) != files.document {
+            return None;
+        }
+    }
+    Some(run)
 }
 
 /// The line of a run that has ended, once its files have been quiet for a while. A run
@@ -270,7 +280,6 @@ fn index_line(
     if document.is_some_and(|stamp| !stamp.is_quiet(now)) {
         return None;
     }
-    let run = serde_json::from_str(json).ok()?;
-    let line = IndexLine { id: seen.id.clone(), journal, spec, document, foreign, run };
-    serde_json::to_string(&line).ok()
+    let files = LineStamps { journal, spec, document, foreign };
+    Some(format!("{}\t{json}", serde_json::to_string(&files).ok()?))
 }

@@ -60,7 +60,8 @@ pub fn collect_garbage(
     registry: Option<&RunRegistry>,
 ) -> Result<RetentionReport, Refusal> {
     let store = env.store;
-    let RunListing { runs, unreadable } = list_runs(store, registry, env.now, ListDetail::Summary)?;
+    let RunListing { runs, unreadable } =
+        list_runs(store, registry, env.now, ListDetail::Summary, |run| run)?;
     let mut report = RetentionReport { unreadable, ..RetentionReport::default() };
     let left = leftovers(env)?;
     let mut old = Vec::new();

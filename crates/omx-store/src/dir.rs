@@ -135,14 +135,24 @@ pub(crate) fn open_file(
 
 /// The names in a folder, without `.` and `..`.
 pub(crate) fn names(folder: impl AsFd, path: &Path) -> Result<Vec<String>, StoreError> {
+    names_as(folder, path, |name| Some(name.to_owned()))
+}
+
+/// What `parse` makes of the names in a folder, without `.` and `..`.
+pub(crate) fn names_as<T>(
+    folder: impl AsFd,
+    path: &Path,
+    parse: impl Fn(&str) -> Option<T>,
+) -> Result<Vec<T>, StoreError> {
     // A name that is not UTF-8 is not a name of omx.
-    let names = raw_names(folder, path)?.into_iter();
-    Ok(names.filter_map(|name| name.into_string().ok()).collect())
+    directory_names(folder, |name| parse(name.to_str().ok()?))
+        .map_err(|error| StoreError::io("list", path, error))
 }
 
 /// The same, including names that are not UTF-8.
 pub(crate) fn raw_names(folder: impl AsFd, path: &Path) -> Result<Vec<CString>, StoreError> {
-    directory_names(folder).map_err(|error| StoreError::io("list", path, error))
+    directory_names(folder, |name| Some(name.to_owned()))
+        .map_err(|error| StoreError::io("list", path, error))
 }
 
 /// The error for something that is neither a regular file nor a folder.

@@ -243,9 +243,7 @@ impl LockedStore {
 
 /// The valid session ids among the names in the folder of sessions, sorted.
 pub(crate) fn session_names(folder: &OwnedFd, path: &Path) -> Result<Vec<SessionId>, StoreError> {
-    let names = dir::names(folder, path)?;
-    let mut sessions: Vec<SessionId> =
-        names.iter().filter_map(|name| SessionId::new(name).ok()).collect();
+    let mut sessions = dir::names_as(folder, path, |name| SessionId::new(name).ok())?;
     sessions.sort();
     Ok(sessions)
 }

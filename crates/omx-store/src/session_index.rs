@@ -18,6 +18,7 @@ use crate::dir::{self, open};
 use crate::documents::{ScopeContents, read_folder, session_names};
 use crate::error::StoreError;
 use crate::lock::LockedStore;
+use crate::parallel::map_in_parallel;
 use crate::replace::{Durability, replace};
 use crate::stamp::FileStamp;
 use crate::tree::{StateDir, Store};
@@ -29,33 +30,35 @@ const WORTHWHILE: usize = 64;
 
 /// A quiet session.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-struct QuietSession<'a> {
-    #[serde(borrow)]
-    session: Cow<'a, str>,
+struct QuietSession {
+    session: SessionId,
     folder: FileStamp,
     documents: Vec<(String, FileStamp)>,
 }
 
-impl<'a> QuietSession<'a> {
-    fn stamp(sessions: &OwnedFd, session: &'a SessionId, modes: &[Mode]) -> Option<Self> {
+impl QuietSession {
+    fn stamp(sessions: &OwnedFd, session: SessionId, modes: &[Mode]) -> Option<Self> {
         let document = |mode: &Mode| {
             let name = mode.file_name();
             let stamp = FileStamp::read(sessions, &format!("{session}/{name}"))?;
             Some((name, stamp))
         };
         Some(Self {
-            session: Cow::Borrowed(session.as_str()),
             folder: FileStamp::read(sessions, session.as_str())?,
             documents: modes.iter().map(document).collect::<Option<_>>()?,
+            session,
         })
     }
 
     /// Whether it is unchanged. The folder comes first: a document that appears or
     /// disappears changes it.
-    fn is_unchanged(&self, sessions: &OwnedFd, session: &SessionId) -> bool {
+    fn is_unchanged(&self, sessions: &OwnedFd) -> bool {
+        let session = &self.session;
         FileStamp::read(sessions, session.as_str()) == Some(self.folder)
             && self.documents.iter().all(|(name, stamp)| {
-                FileStamp::read(sessions, &format!("{session}/{name}")) == Some(*stamp)
+                // The index may come with a clone, and must not lead out of the folder.
+                Mode::from_file_name(name).is_some()
+                    && FileStamp::read(sessions, &format!("{session}/{name}")) == Some(*stamp)
             })
     }
 
@@ -81,20 +84,24 @@ impl StateDir {
         let Some(folder) = open(&self.fd, "sessions", &path)? else { return Ok(found) };
         let names = session_names(&folder, &path)?;
         let text = if names.len() >= WORTHWHILE { self.read_index() } else { String::new() };
+        let known: Vec<&str> = text.lines().collect();
+        let unchanged = map_in_parallel(&known, |line| {
+            let entry: QuietSession = serde_json::from_str(line).ok()?;
+            entry.is_unchanged(&folder).then_some(entry.session)
+        });
         // Both are sorted. A line that is not where it belongs is passed over.
-        let mut known = text
-            .lines()
-            .filter_map(|line| Some((line, serde_json::from_str::<QuietSession<'_>>(line).ok()?)))
+        let mut unchanged = known
+            .iter()
+            .zip(unchanged)
+            .filter_map(|(line, session)| Some((*line, session?)))
             .peekable();
         let mut lines: Vec<Cow<'_, str>> = Vec::new();
         let mut new = 0;
         for session in names {
-            while known.next_if(|(_, entry)| *entry.session < *session.as_str()).is_some() {}
-            match known.next_if(|(_, entry)| entry.session == session.as_str()) {
-                Some((line, entry)) if entry.is_unchanged(&folder, &session) => {
-                    lines.push(Cow::Borrowed(line));
-                }
-                _ => {
+            while unchanged.next_if(|(_, known)| *known < session).is_some() {}
+            match unchanged.next_if(|(_, known)| *known == session) {
+                Some((line, _)) => lines.push(Cow::Borrowed(line)),
+                None => {
                     let line = self.read_session(&folder, &path, session, now, &mut found);
                     new += usize::from(line.is_some());
                     lines.extend(line.map(Cow::Owned));
@@ -132,7 +139,7 @@ impl StateDir {
             return None;
         }
         let modes: Vec<Mode> = read.snapshot.documents.keys().copied().collect();
-        let entry = QuietSession::stamp(sessions, &session, &modes)?;
+        let entry = QuietSession::stamp(sessions, session, &modes)?;
         let is_settled = before == Some(entry.folder) && entry.is_settled(now);
         is_settled.then(|| serde_json::to_string(&entry).ok())?
     }

@@ -4,6 +4,7 @@
 //! that is written here is obeyed by a terminal: lines and texts are escaped as a whole,
 //! whatever they are composed of. Colors are added by [`PaintedLine`] alone.
 
+use std::fmt::Write as _;
 use std::io::{self, Write};
 
 use omx_kernel::foreign::escape_json;
@@ -54,12 +55,12 @@ fn print(text: &str) -> Exit {
 
 /// Prints lines. A line break inside one of them does not begin another.
 pub fn lines(lines: &[String]) -> Exit {
-    print(
-        &lines
-            .iter()
-            .map(|line| format!("{}\n", EscapedText::whole_line(line)))
-            .collect::<String>(),
-    )
+    let mut text = String::with_capacity(lines.iter().map(|line| line.len() + 1).sum());
+    for line in lines {
+        // Never fails: it is a string.
+        let _ = writeln!(text, "{}", EscapedText::whole_line(line));
+    }
+    print(&text)
 }
 
 /// Prints lines with colors.

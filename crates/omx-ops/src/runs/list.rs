@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use omx_kernel::{Refusal, Value};
+use omx_kernel::{Refusal, RunId, Value};
 use omx_runs::listing::{ListDetail, ListedOverview, RunListing, UnreadableRun, list_runs};
 use omx_store::json;
 use serde_json::json;
@@ -16,15 +16,13 @@ use crate::report;
 pub struct RunListRequest {
     /// The project's folder; defaults to the caller's.
     pub project: Option<PathBuf>,
-    /// How much of each run is wanted.
-    pub detail: ListDetail,
 }
 
 /// The runs of a project, oldest first.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct RunListReport {
-    /// The readable runs.
-    pub runs: Vec<ListedOverview>,
+    /// The readable runs, as JSON.
+    pub runs: Vec<(RunId, String)>,
     /// Runs that cannot be read, and why.
     pub unreadable: Vec<UnreadableRun>,
 }
@@ -32,22 +30,20 @@ pub struct RunListReport {
 impl RunListReport {
     /// The report for programs. A run that cannot be read is in its place among the
     /// others, with the state `unreadable`.
-    pub fn value(&self) -> Value {
-        let json = |run: &ListedOverview| match run.json.strip_prefix('{') {
-            Some(rest) if run.is_foreign => format!("{{\"foreign\":true,{rest}"),
-            _ => run.json.clone(),
-        };
-        let readable = self.runs.iter().map(|run| (&run.id, json(run)));
-        let unreadable = self.unreadable.iter().map(|run| {
+    pub fn value(self) -> Value {
+        let reasons: Vec<_> = self.unreadable.iter().collect();
+        let unreadable = reasons.iter().map(|run| {
             let why = run.why.raw();
-            (&run.id, json!({"id": run.id, "state": "unreadable", "why": why}).to_string())
+            let json = json!({"id": run.id, "state": "unreadable", "why": why});
+            (run.id.clone(), json.to_string())
         });
-        let mut runs: Vec<_> = readable.chain(unreadable).collect();
+        let mut runs = self.runs;
+        runs.extend(unreadable);
         runs.sort();
         let runs: Vec<String> = runs.into_iter().map(|(_, json)| json).collect();
         // Never fails: every part is JSON.
         let runs = json::parse(&format!("[{}]", runs.join(",")));
-        let unreadable = self.unreadable.iter();
+        let unreadable = reasons.iter();
         let unreadable = unreadable.map(|run| json!({"id": run.id, "reason": run.why.raw()}));
         report::with_lists(
             vec![("runs", runs.unwrap_or_else(|_| Value::array(Vec::new())))],
@@ -56,11 +52,27 @@ impl RunListReport {
     }
 }
 
-/// Lists the runs of a project. An unreadable run does not hide the others.
+/// Lists the runs of a project, for programs. An unreadable run does not hide the others.
 pub fn run_list(context: &Context<'_>, request: &RunListRequest) -> Result<RunListReport, Refusal> {
-    let store = context.store_for(request.project.as_deref())?;
-    let registry = registry(context);
-    let RunListing { runs, unreadable } =
-        list_runs(&store, registry.as_ref(), context.now(), request.detail)?;
+    let json = |run: ListedOverview| {
+        let json = run.json.unwrap_or_default();
+        let json = match json.strip_prefix('{') {
+            Some(rest) if run.is_foreign => format!("{{\"foreign\":true,{rest}"),
+            _ => json,
+        };
+        (run.id, json)
+    };
+    let RunListing { runs, unreadable } = run_list_as(context, request, ListDetail::Full, json)?;
     Ok(RunListReport { runs, unreadable })
+}
+
+/// Does the same in a form of the caller's, which `show` makes on all processors.
+pub fn run_list_as<T: Send>(
+    context: &Context<'_>,
+    request: &RunListRequest,
+    detail: ListDetail,
+    show: impl Fn(ListedOverview) -> T + Sync,
+) -> Result<RunListing<T>, Refusal> {
+    let store = context.store_for(request.project.as_deref())?;
+    list_runs(&store, registry(context).as_ref(), context.now(), detail, show)
 }

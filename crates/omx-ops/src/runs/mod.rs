@@ -33,7 +33,7 @@ pub use goal::CheckGoal;
 pub use integrate::{FailedCheckPolicy, RunIntegrateReport, RunIntegrateRequest, run_integrate};
 pub use launcher::{NoLauncher, RunLauncher};
 pub use limit::{LimitEffect, RunLimitReport, RunLimitRequest, run_limit};
-pub use list::{RunListReport, RunListRequest, run_list};
+pub use list::{RunListReport, RunListRequest, run_list, run_list_as};
 pub use live::{LiveRunsReport, run_list_live};
 pub(crate) use ownership::is_own;
 pub use ownership::{ForeignRun, require_own, run_adopt, run_to_adopt};

@@ -29,7 +29,7 @@ impl TryFrom<RequestFields> for RunListRequest {
 
     fn try_from(fields: RequestFields) -> Result<Self, Refusal> {
         fields.only(&["workingDirectory"])?;
-        Ok(Self { project: fields.project()?, ..Self::default() })
+        Ok(Self { project: fields.project()? })
     }
 }
 

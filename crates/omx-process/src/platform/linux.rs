@@ -216,9 +216,13 @@ pub fn anonymous_file(label: &str) -> io::Result<File> {
     Ok(File::from(memfd_create(label, MemfdFlags::CLOEXEC)?))
 }
 
-/// The names in an open directory, without `.` and `..`. Reads through the descriptor
-/// itself: opening the directory once more would double the cost of listing many.
-pub fn directory_names(directory: impl AsFd) -> io::Result<Vec<CString>> {
+/// What `parse` makes of the names in an open directory, without `.` and `..`. Reads
+/// through the descriptor itself: opening the directory once more would double the cost
+/// of listing many.
+pub fn directory_names<T>(
+    directory: impl AsFd,
+    mut parse: impl FnMut(&CStr) -> Option<T>,
+) -> io::Result<Vec<T>> {
     seek(&directory, SeekFrom::Start(0))?;
     let mut buffer = [MaybeUninit::uninit(); 8 * 1024];
     let mut entries = RawDir::new(directory, &mut buffer);
@@ -227,7 +231,7 @@ pub fn directory_names(directory: impl AsFd) -> io::Result<Vec<CString>> {
         let entry = entry?;
         let name = entry.file_name();
         if name != c"." && name != c".." {
-            names.push(name.to_owned());
+            names.extend(parse(name));
         }
     }
     Ok(names)

@@ -64,8 +64,7 @@ impl Store {
     /// The ids of everything that has the name of a run, oldest first.
     pub fn run_ids(&self) -> Result<Vec<RunId>, StoreError> {
         let Some((folder, path)) = self.open_runs()? else { return Ok(Vec::new()) };
-        let names = dir::names(&folder, &path)?;
-        let mut ids: Vec<RunId> = names.iter().filter_map(|name| RunId::new(name).ok()).collect();
+        let mut ids = dir::names_as(&folder, &path, |name| RunId::new(name).ok())?;
         ids.sort();
         Ok(ids)
     }
@@ -77,8 +76,7 @@ impl Store {
         let Some(folder) = open(&tree, "worktrees", &path)? else { return Ok(Vec::new()) };
         let path = path.join("run");
         let Some(folder) = open(&folder, "run", &path)? else { return Ok(Vec::new()) };
-        let names = dir::names(&folder, &path)?;
-        Ok(names.iter().filter_map(|name| RunId::new(name).ok()).collect())
+        dir::names_as(&folder, &path, |name| RunId::new(name).ok())
     }
 
     /// Opens what stamps are read from. `None` if there are no runs.

@@ -1,7 +1,7 @@
 //! The runs that are the person's: one small record each, in a folder outside every
 //! project. A record holds what the run was asked to do, and where its folder was.
 
-use std::collections::BTreeSet;
+use std::collections::HashSet;
 use std::fs::DirBuilder;
 use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
@@ -90,12 +90,11 @@ impl RunRegistry {
 
     /// The runs on record as the person's. Costs one listing, however many there are, so
     /// what they were asked to do is not compared.
-    pub fn own_ids(&self) -> Result<BTreeSet<RunId>, StoreError> {
+    pub fn own_ids(&self) -> Result<HashSet<RunId>, StoreError> {
         let path = self.folder.join(OWNED);
-        let Some(folder) = open_plain(&path)? else { return Ok(BTreeSet::new()) };
-        let names = dir::names(&folder, &path)?;
-        let id = |name: &String| RunId::new(name.strip_suffix(".json")?).ok();
-        Ok(names.iter().filter_map(id).collect())
+        let Some(folder) = open_plain(&path)? else { return Ok(HashSet::new()) };
+        let id = |name: &str| RunId::new(name.strip_suffix(".json")?).ok();
+        Ok(dir::names_as(&folder, &path, id)?.into_iter().collect())
     }
 
     /// Forgets a run that is gone.

@@ -1,7 +1,7 @@
 //! Lists the runs of this project, and the live runs of all projects.
 
 use omx_kernel::{Dialect, Refusal, Timestamp};
-use omx_ops::{Context, RunListRequest, run_list, run_list_live};
+use omx_ops::{Context, RunListRequest, run_list, run_list_as, run_list_live};
 use omx_runs::listing::{ListDetail, ListedOverview, UnreadableRun};
 use omx_store::runs::RegisteredRun;
 
@@ -15,21 +15,21 @@ use crate::text::{clock, thousands, truncate};
 const TASK_COLUMNS: usize = 61;
 
 pub(super) fn list(context: &Context<'_>, format: Format) -> Result<Exit, Refusal> {
-    let detail = match format {
-        Format::Json => ListDetail::Full,
-        Format::Text => ListDetail::Summary,
-    };
-    let report = run_list(context, &RunListRequest { project: None, detail })?;
+    let request = RunListRequest::default();
     if format == Format::Json {
-        return Ok(output::value(&report.value(), format));
-    }
-    if report.runs.is_empty() && report.unreadable.is_empty() {
-        return Ok(output::lines(&["No runs in this project.".to_owned()]));
+        return Ok(output::value(&run_list(context, &request)?.value(), format));
     }
     let now = context.clock.now();
-    let readable = report.runs.iter().map(|run| (&run.id, line(run, now)));
-    let unreadable = report.unreadable.iter().map(|run| (&run.id, unreadable_line(run)));
-    let mut lines: Vec<_> = readable.chain(unreadable).collect();
+    let listing = run_list_as(context, &request, ListDetail::Summary, |run| {
+        let line = line(&run, now);
+        (run.id, line)
+    })?;
+    let unreadable = listing.unreadable.iter().map(|run| (run.id.clone(), unreadable_line(run)));
+    let mut lines = listing.runs;
+    lines.extend(unreadable);
+    if lines.is_empty() {
+        return Ok(output::lines(&["No runs in this project.".to_owned()]));
+    }
     lines.sort();
     Ok(output::lines(&lines.into_iter().map(|(_, line)| line).collect::<Vec<_>>()))
 }
