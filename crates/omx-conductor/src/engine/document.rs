@@ -17,6 +17,8 @@ const FIRST_PAUSE_MS: u64 = 250;
 const LONGEST_PAUSE_MS: u64 = 5_000;
 /// How often to retry after a file system error. Waiting for a lock has no limit.
 const MOST_FAILURES: u32 = 8;
+/// What the system says about a disk without room, at the end of an error.
+const FULL_DISK: &str = "No space left on device";
 /// The same for a cancelled run, including waits for the lock: it has to end in time.
 const MOST_WHEN_CANCELLED: u32 = 3;
 /// How often to report a wait for the lock.
@@ -290,7 +292,15 @@ impl Engine {
         self.documents.tasks.pop_front();
         self.documents.failures = 0;
         let words = format!("the run's documents cannot be written: {why}");
+        let is_full = why.contains(FULL_DISK);
         match &mut self.stopping {
+            // As if it had been noticed before: the person makes room, and the run goes on.
+            None if is_full => {
+                self.drop_changes();
+                let words = format!("the disk is full: {why}; make room and resume the run");
+                self.stop(RunOutcome::Blocked(words), out, now);
+            }
+            Some(RunOutcome::Blocked(_)) if is_full => {}
             None => {
                 self.drop_changes();
                 self.stop(RunOutcome::Failed(words), out, now);

@@ -45,12 +45,12 @@ impl RunPlacement {
 }
 
 /// Drives a run in this process.
-pub fn drive(
+pub(super) fn drive(
     context: &Context<'_>,
     store: &Store,
     mut opened: OpenedRun,
     mut warnings: Vec<String>,
-    placement: RunPlacement,
+    requests: &StopRequests,
     format: Format,
 ) -> Result<Exit, Refusal> {
     adopt_unguarded();
@@ -60,8 +60,7 @@ pub fn drive(
     warnings.extend(register_run(context, store, &opened.spec, &opened.held));
     let report = RunStartReport { id: id.clone(), spec: opened.spec.clone(), warnings };
     announce(&report, &setup, format);
-    let requests = StopRequests::listen(placement)?;
-    let made = workspace::make(context, store, &mut opened, &requests);
+    let made = workspace::make(context, store, &mut opened, requests);
     let mut env = run_env(context, store, &opened.spec, &id, setup)?;
     // The rehearsal agent counts plays for each run.
     env.agents.rehearsal_folder = opened.held.folder().path().join("rehearsal");

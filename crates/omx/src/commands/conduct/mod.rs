@@ -24,6 +24,7 @@ use omx_store::Store;
 
 use self::announce::announce_detached;
 use self::drive::{RunPlacement, drive, permit_run};
+use self::stopping::StopRequests;
 pub(in crate::commands) use self::summary::{describe_absent, how_to_resume};
 use super::with_context;
 use crate::cli::GlobalArgs;
@@ -104,11 +105,13 @@ fn run(request: RunRequest, flags: &RunFlags, global: &GlobalArgs, by_name: Dial
             let report = run_start(context, request)?;
             return announce_detached(context, &report, &setup, format);
         }
+        // From here on a cancel can find the run, and its signal must not be deadly.
+        let requests = StopRequests::listen(placement)?;
         let mut run = open_run(context, request)?;
         sandbox::record(consent, run.held.folder().path());
         let warnings = std::mem::take(&mut run.warnings);
         let opened = start::open(context, &store, run)?;
-        drive(context, &store, opened, warnings, placement, format)
+        drive(context, &store, opened, warnings, &requests, format)
     })
 }
 
@@ -153,8 +156,9 @@ pub fn resume_run(
     placement: RunPlacement,
     format: Format,
 ) -> Result<Exit, Refusal> {
+    let requests = StopRequests::listen(placement)?;
     let opened = open_again(context, store, id, by, decide)?;
-    drive(context, store, opened, Vec::new(), placement, format)
+    drive(context, store, opened, Vec::new(), &requests, format)
 }
 
 /// Opens a run again. Refuses what cannot be resumed.

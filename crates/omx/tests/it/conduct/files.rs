@@ -165,12 +165,11 @@ fn trust_3_5_what_an_agent_says_is_bounded() {
     assert!(events.contains("bytes were not kept"), "{}", &events[..1000]);
 }
 
-#[test]
-fn trust_3_5_a_run_stops_before_it_fills_the_disk() {
+/// Plays a run with this check on a small disk that is nearly full. The answer has the exit
+/// code, the free KiB, and what `runs show` says when there is room again.
+fn on_a_small_disk(check: &str) -> CommandOutcome {
     let mut repository = Repository::new();
-    // A file system of 100 MB keeps 1 MB. The check takes what is left, slowly.
-    repository.check =
-        "while :; do head -c 65536 /dev/zero >> fill || exit 9; sleep 0.1; done".to_owned();
+    repository.check = check.to_owned();
     let command = repository.command("autopilot", &["greet people by name"]);
     let words: Vec<String> = command
         .get_args()
@@ -188,11 +187,27 @@ fn trust_3_5_a_run_stops_before_it_fills_the_disk() {
     shell.args(["--map-root-user", "--mount", "sh", "-u", "-c", &script]);
     let mut child = shell.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     await_condition("the run stops", DEADLINE, || child.try_wait().unwrap().is_some());
-    let outcome = CommandOutcome::from(child.wait_with_output().unwrap());
+    child.wait_with_output().unwrap().into()
+}
+
+#[test]
+fn trust_3_5_a_run_stops_before_it_fills_the_disk() {
+    // A file system of 100 MB keeps 1 MB. The check takes what is left, slowly.
+    let check = "while :; do head -c 65536 /dev/zero >> fill || exit 9; sleep 0.1; done";
+    let outcome = on_a_small_disk(check);
     let text = &outcome.stdout;
     assert!(text.contains("needs you: the disk is nearly full: "), "{outcome:#?}");
     assert!(text.contains("exit 3"), "{outcome:#?}");
     let left: u64 = text.lines().find_map(|line| line.trim().parse().ok()).expect("the free space");
     assert!(left > 200, "{left} KiB are left: {outcome:#?}");
     assert!(text.contains("blocked_on_user: the disk is nearly full"), "{outcome:#?}");
+}
+
+/// Nothing can be written any more, and it needs the person all the same.
+#[test]
+fn trust_3_5_a_run_on_a_disk_that_is_full_at_once_needs_the_person() {
+    let outcome = on_a_small_disk("head -c 200000000 /dev/zero > fill; sleep 30");
+    let text = &outcome.stdout;
+    assert!(text.contains("needs you: the disk is "), "{outcome:#?}");
+    assert!(text.contains("exit 3"), "{outcome:#?}");
 }

@@ -13,6 +13,12 @@ use super::kit::{DEADLINE, Repository, RunningOmx, quick_scenario};
 
 /// Starts a run whose worktree takes forever, and waits until git is at work on it.
 fn making_its_worktree(repository: &Repository) -> RunningOmx {
+    waiting_in_git(repository, " worktree add ")
+}
+
+/// Starts a run whose git does not end when it is called like this, unless a file `go`
+/// appears, and waits until that is so.
+fn waiting_in_git(repository: &Repository, call: &str) -> RunningOmx {
     let folder = repository.project.folder();
     let bin = folder.join("bin");
     fs::create_dir(&bin).unwrap();
@@ -20,9 +26,12 @@ fn making_its_worktree(repository: &Repository) -> RunningOmx {
     let mut programs = std::env::split_paths(&path).map(|folder| folder.join("git"));
     let git = programs.find(|git| git.exists()).unwrap();
     let slow = format!(
-        "#!/bin/sh\ncase \" $* \" in *' worktree add '*) echo $$ > '{}'; sleep 600;; esac\n\
+        "#!/bin/sh\ncase \" $* \" in *'{call}'*) if test -e '{}'/.omx/runs/*/lock; then\n\
+         echo $$ > '{}'; while ! test -e '{}'; do sleep 0.05; done; fi;; esac\n\
          exec '{}' \"$@\"\n",
+        repository.project.root().display(),
         folder.join("slow").display(),
+        folder.join("go").display(),
         git.display()
     );
     fs::write(bin.join("git"), slow).unwrap();
@@ -61,6 +70,23 @@ fn trust_4_0_a_run_is_listed_and_cancelled_while_its_worktree_is_made() {
     assert_eq!(listed["runs"][0]["state"], "cancelled", "{listed}");
     let outcome = repository.resume(&[]);
     repository.assert_complete(&outcome);
+}
+
+/// Before omx makes the worktree it removes old runs, which asks git about branches.
+#[test]
+fn trust_4_0_a_run_that_is_cancelled_at_its_very_start_exits_as_cancelled() {
+    let repository = Repository::new();
+    let mut running = waiting_in_git(&repository, " for-each-ref ");
+    let (id, folder) = (repository.id(), repository.run_folder());
+    let mut cancel = repository.project.omx_command(&["cancel", "--session-id", &id]);
+    let mut cancel = cancel.stdout(Stdio::null()).spawn().unwrap();
+    await_condition("the cancel is recorded", DEADLINE, || folder.join("cancelled").exists());
+    // Its signal follows at once; without it the run would go on to its first look.
+    fs::write(repository.project.folder().join("go"), "").unwrap();
+    assert_eq!(running.code(), Some(4));
+    assert_eq!(cancel.wait().unwrap().code(), Some(0));
+    let listed = repository.project.omx(&["runs", "--json"]).ok();
+    assert_eq!(listed["runs"][0]["state"], "cancelled", "{listed}");
 }
 
 #[test]
