@@ -44,7 +44,10 @@ impl Engine {
             RunEvent::LimitsRequested(id, change) => {
                 self.limits_requested(id, change, &mut out, now);
             }
-            RunEvent::Interrupted => self.stop(RunOutcome::Interrupted, &mut out, now),
+            RunEvent::Interrupted => {
+                self.is_interrupted = true;
+                self.stop(RunOutcome::Interrupted, &mut out, now);
+            }
             RunEvent::DiskFull(why) => self.stop(RunOutcome::Blocked(why), &mut out, now),
             RunEvent::Cancelled => self.stop(RunOutcome::Cancelled, &mut out, now),
             RunEvent::Time => {}

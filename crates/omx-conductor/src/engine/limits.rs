@@ -49,6 +49,8 @@ impl Engine {
     fn apply_limits(&mut self, out: &mut Vec<RunEffect>, now: Timestamp) {
         let budget = self.exhausted_budget(now).map(RunOutcome::Budget);
         let reached = budget.or_else(|| self.reached_limit().map(RunOutcome::Limit));
+        // A run that the person interrupted does not continue with a higher limit.
+        let reached = reached.or_else(|| self.is_interrupted.then_some(RunOutcome::Interrupted));
         match (&self.stopping, reached) {
             (None, Some(reached)) => self.stop(reached, out, now),
             (None, None) => self.update_limit(out),

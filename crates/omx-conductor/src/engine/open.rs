@@ -69,6 +69,7 @@ impl Engine {
             stopping: None,
             missing_work: None,
             ended_by_workflow: false,
+            is_interrupted: false,
             waiting: None,
             journal_failed: false,
             is_closing: false,

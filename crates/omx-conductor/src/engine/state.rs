@@ -37,6 +37,8 @@ pub struct Engine {
     pub(super) missing_work: Option<String>,
     /// Whether the workflow has ended and its last document changes say so.
     pub(super) ended_by_workflow: bool,
+    /// The person interrupted the run, whatever else stops it.
+    pub(super) is_interrupted: bool,
     /// The wait that the run's document names.
     pub(super) waiting: Option<Wait>,
     /// Whether writing the journal has failed.

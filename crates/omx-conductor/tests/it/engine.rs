@@ -1,153 +1,21 @@
 //! Single moments of the engine, each a rule of its own. Whole runs with
 //! everything that can happen in them are in the simulation.
 
-use std::collections::{BTreeMap, VecDeque};
-
+use omx_agents::ConversationRecord;
 use omx_agents::agent::{AgentCommand, ApprovalDecision, ConversationId, ConversationStart};
-use omx_agents::event::{AgentEvent, ApprovalId, ApprovalRequest, TurnAnswer, UsageDelta};
-use omx_agents::failure::{Failure, FailureCause};
-use omx_agents::{AgentKind, ConversationRecord};
+use omx_agents::event::{AgentEvent, ApprovalId, ApprovalRequest, UsageDelta};
+use omx_agents::failure::FailureCause;
 use omx_conductor::engine::{
     Engine, Inspection, Job, JobFailure, JobResult, RunEffect, RunEvent, RunOutcome, StepDecision,
 };
 use omx_conductor::workflow::CheckResult;
 use omx_kernel::{Mode, Timestamp};
 use omx_runs::progress::Progress;
-use omx_runs::{Record, RunSpec, SpecChange, StepKey, WorkspaceState};
+use omx_runs::{Budget, LimitChange, LimitRequestId, Record, SpecChange, StepKey, WorkspaceState};
 use serde_json::Value;
 
+use crate::harness::{EngineHarness, answer, failure, started, unknown};
 use crate::kit;
-
-/// An engine with its journal, in a project whose documents can be written.
-struct EngineHarness {
-    spec: RunSpec,
-    engine: Engine,
-    now: Timestamp,
-    records: Vec<Record>,
-    effects: Vec<RunEffect>,
-    /// What is found out about an interrupted step.
-    found: Inspection,
-}
-
-impl EngineHarness {
-    fn new(spec: RunSpec) -> Self {
-        Self::opened_from(spec, Vec::new(), &[])
-    }
-
-    fn opened_from(
-        spec: RunSpec,
-        records: Vec<Record>,
-        decisions: &[(&str, StepDecision)],
-    ) -> Self {
-        let (record, workspace) = (ConversationRecord::Unknown, WorkspaceState::NotCompared);
-        Self::finding(spec, records, decisions, Inspection { record, workspace })
-    }
-
-    fn finding(
-        spec: RunSpec,
-        records: Vec<Record>,
-        decisions: &[(&str, StepDecision)],
-        found: Inspection,
-    ) -> Self {
-        let decisions: BTreeMap<String, StepDecision> =
-            decisions.iter().map(|(step, decide)| ((*step).to_owned(), *decide)).collect();
-        let opened = Engine::open(spec.clone(), kit::context(), &records, &decisions);
-        let (engine, changes) = opened.unwrap();
-        let now = Timestamp::parse(&spec.started_at).unwrap();
-        let mut play = Self { spec, engine, now, records, effects: Vec::new(), found };
-        play.handle(RunEvent::Opened { version: "1".to_owned(), changes });
-        play
-    }
-
-    /// The process is killed, and another opens the run.
-    fn killed(self, decisions: &[(&str, StepDecision)]) -> Self {
-        Self::opened_from(self.spec, self.records, decisions)
-    }
-
-    /// The same, and this is found out about what was interrupted.
-    fn killed_and_found(self, record: ConversationRecord, workspace: WorkspaceState) -> Self {
-        Self::finding(self.spec, self.records, &[], Inspection { record, workspace })
-    }
-
-    /// Handles an event; documents are written at once.
-    fn handle(&mut self, event: RunEvent) {
-        self.effects.clear();
-        let mut events = VecDeque::from([event]);
-        while let Some(event) = events.pop_front() {
-            for effect in self.engine.handle(event, self.now) {
-                match effect {
-                    RunEffect::FindLeftovers => {
-                        events.push_back(RunEvent::LeftoversFound(Ok(Vec::new())));
-                    }
-                    RunEffect::WriteDocument(_) | RunEffect::CancelDocuments => {
-                        events.push_back(RunEvent::DocumentWritten(Ok(())));
-                    }
-                    RunEffect::StartJob(step, Job::Inspect { .. }) => {
-                        let found = Ok(JobResult::Inspected(self.found.clone()));
-                        events.push_back(RunEvent::JobDone(step, found));
-                    }
-                    RunEffect::Record(record) => {
-                        self.records.push(record.clone());
-                        self.effects.push(RunEffect::Record(record));
-                    }
-                    effect => self.effects.push(effect),
-                }
-            }
-        }
-    }
-
-    fn report(&mut self, step: &StepKey, event: AgentEvent) {
-        self.handle(RunEvent::Agent(step.clone(), event));
-    }
-
-    /// The conversation that was just opened.
-    #[track_caller]
-    fn opened(&self) -> (StepKey, ConversationStart) {
-        let opened = self.effects.iter().find_map(|effect| match effect {
-            RunEffect::OpenAgent(step, spec) => Some((step.clone(), spec.start.clone())),
-            _ => None,
-        });
-        opened.unwrap_or_else(|| panic!("nothing was opened: {:?}", self.effects))
-    }
-
-    /// What was just sent.
-    fn sent(&self) -> Option<&str> {
-        self.effects.iter().find_map(|effect| match effect {
-            RunEffect::Command(_, AgentCommand::Send(message)) => Some(message.text.as_str()),
-            _ => None,
-        })
-    }
-
-    #[track_caller]
-    fn closed(&self) -> RunOutcome {
-        match self.effects.last() {
-            Some(RunEffect::Close(outcome)) => outcome.clone(),
-            _ => panic!("not closed: {:?}", self.effects),
-        }
-    }
-
-    fn has_finished(&self, name: &str) -> bool {
-        self.records.iter().any(
-            |record| matches!(record, Record::StepFinished { step, .. } if step.as_str() == name),
-        )
-    }
-}
-
-fn started(id: &str) -> AgentEvent {
-    AgentEvent::Started { conversation: ConversationId::new(id).unwrap(), model: None }
-}
-
-fn answer(value: Value) -> AgentEvent {
-    AgentEvent::TurnFinished(TurnAnswer { text: String::new(), structured: Some(value) })
-}
-
-fn failure(cause: FailureCause) -> Failure {
-    Failure::new(AgentKind::Rehearsal, cause)
-}
-
-fn unknown() -> AgentEvent {
-    AgentEvent::Ended(Some(failure(FailureCause::UnknownConversation { detail: String::new() })))
-}
 
 #[test]
 fn conductor_3_1_a_conversation_is_recorded_before_a_word_is_said() {
@@ -406,6 +274,22 @@ fn conductor_5_2_a_run_over_its_budget_opens_nothing_when_it_is_resumed() {
     let play = play.killed(&[]);
     assert!(!play.effects.iter().any(|effect| matches!(effect, RunEffect::OpenAgent(..))));
     assert!(matches!(play.closed(), RunOutcome::Budget(_)));
+}
+
+#[test]
+fn conductor_a_run_that_the_person_interrupts_does_not_continue_with_a_higher_budget() {
+    let mut spec = kit::spec(Mode::Ralph);
+    spec.budget.tokens = Some(10);
+    let mut play = EngineHarness::new(spec);
+    let (step, _) = play.opened();
+    play.report(&step, started("c1"));
+    play.report(&step, AgentEvent::Usage(UsageDelta { input_tokens: 10, ..UsageDelta::default() }));
+    play.handle(RunEvent::Interrupted);
+    let budget = Budget { tokens: Some(1000), ..Budget::default() };
+    let change = LimitChange { budget, ..LimitChange::default() };
+    play.handle(RunEvent::LimitsRequested(LimitRequestId::new(play.now), change));
+    play.report(&step, AgentEvent::Ended(None));
+    assert_eq!(play.closed(), RunOutcome::Interrupted);
 }
 
 #[test]

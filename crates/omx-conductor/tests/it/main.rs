@@ -12,6 +12,7 @@
 
 mod engine;
 mod failures;
+mod harness;
 mod input;
 mod kit;
 mod simulation;
