@@ -176,6 +176,9 @@ fn fill(project: &Path, records: &Path) -> BenchResult<Vec<File>> {
         let session = project.join(".omx/state/sessions").join(&id);
         write(&session.join("ralph-state.json"), &document)?;
         if is_live {
+            // Only the process that the lock names, or omx, drives a run.
+            let holder = json!({"pid": std::process::id(), "started": null, "boot": null});
+            write(&path, &holder)?;
             lock.lock().context(|| format!("lock {}", path.display()))?;
             held.push(lock);
         }
