@@ -97,7 +97,7 @@ impl ControlSource {
 }
 
 /// Why the run has to stop, if one of these folders is on a disk that is nearly full.
-fn full_disk(folders: [&Path; 2]) -> Option<String> {
+pub(super) fn full_disk<const N: usize>(folders: [&Path; N]) -> Option<String> {
     folders.into_iter().find_map(|folder| {
         let space = omx_process::disk_space(folder).ok()?;
         let mebibytes = |bytes: u64| bytes / (1024 * 1024);

@@ -9,6 +9,7 @@ use omx_ops::{
 use omx_runs::progress::Progress;
 use omx_store::Store;
 
+use super::control::full_disk;
 use super::project::ProjectWorld;
 use super::world::ObservedDocument;
 use crate::engine::DocumentFailure;
@@ -21,7 +22,7 @@ const LOCK_PATIENCE: Duration = Duration::from_millis(300);
 impl<Show: FnMut(&Progress)> ProjectWorld<'_, Show> {
     pub(super) fn find_active_documents(&self) -> Result<Vec<Mode>, DocumentFailure> {
         let scope = Scope::Session(self.session.clone());
-        let state = self.env.store.read().map_err(|error| failure(error.into()))?;
+        let state = self.env.store.read().map_err(|error| self.failure(error.into()))?;
         let Some(state) = state else { return Ok(Vec::new()) };
         let is_active = |mode: &Mode| {
             let document = state.document(&scope, *mode).ok().flatten();
@@ -41,7 +42,7 @@ impl<Show: FnMut(&Progress)> ProjectWorld<'_, Show> {
             };
             state_write(&self.context_with_short_wait(), request)
         };
-        write().map(drop).map_err(failure)
+        write().map(drop).map_err(|refusal| self.failure(refusal))
     }
 
     pub(super) fn cancel_active_documents(&self) -> Result<(), DocumentFailure> {
@@ -49,8 +50,21 @@ impl<Show: FnMut(&Progress)> ProjectWorld<'_, Show> {
             return Ok(());
         }
         let request = CancelRequest::session(self.session.clone(), RunProcesses::Leave);
-        let report = cancel(&self.context_with_short_wait(), &request).map_err(failure)?;
-        report.failure().map_or(Ok(()), |refusal| Err(failure(refusal)))
+        let report = cancel(&self.context_with_short_wait(), &request)
+            .map_err(|refusal| self.failure(refusal))?;
+        report.failure().map_or(Ok(()), |refusal| Err(self.failure(refusal)))
+    }
+
+    fn failure(&self, refusal: Refusal) -> DocumentFailure {
+        match refusal.code {
+            RefusalCode::Busy => DocumentFailure::Busy(refusal.message),
+            RefusalCode::RecentlyCancelled => DocumentFailure::Cancelled,
+            RefusalCode::Io if full_disk([self.env.store.tree()]).is_some() => {
+                DocumentFailure::DiskFull(refusal.message)
+            }
+            RefusalCode::Io => DocumentFailure::Failed(refusal.message),
+            _ => DocumentFailure::Refused(refusal.message),
+        }
     }
 
     /// The context of the run, with a short wait for the project's lock.
@@ -82,14 +96,5 @@ pub(super) fn read_status(store: &Store, session: &SessionId, mode: Mode) -> Obs
         }
         Ok(None) => ObservedDocument::Missing,
         Err(_) => ObservedDocument::Unreadable,
-    }
-}
-
-pub(super) fn failure(refusal: Refusal) -> DocumentFailure {
-    match refusal.code {
-        RefusalCode::Busy => DocumentFailure::Busy(refusal.message),
-        RefusalCode::RecentlyCancelled => DocumentFailure::Cancelled,
-        RefusalCode::Io => DocumentFailure::Failed(refusal.message),
-        _ => DocumentFailure::Refused(refusal.message),
     }
 }

@@ -117,7 +117,8 @@ impl<'w, W: World> Drive<'w, W> {
                 RunEffect::Close(outcome) => return Some(outcome),
                 RunEffect::Record(record) => {
                     if let Err(why) = self.world.append(&record) {
-                        self.follow_ups.push_back(RunEvent::JournalFailed(why));
+                        // Before what has happened meanwhile, of which nothing can be recorded.
+                        self.follow_ups.push_front(RunEvent::JournalFailed(why));
                         effects.for_each(|effect| self.skip(effect));
                         return None;
                     }

@@ -17,8 +17,6 @@ const FIRST_PAUSE_MS: u64 = 250;
 const LONGEST_PAUSE_MS: u64 = 5_000;
 /// How often to retry after a file system error. Waiting for a lock has no limit.
 const MOST_FAILURES: u32 = 8;
-/// What the system says about a disk without room, at the end of an error.
-const FULL_DISK: &str = "No space left on device";
 /// The same for a cancelled run, including waits for the lock: it has to end in time.
 const MOST_WHEN_CANCELLED: u32 = 3;
 /// How often to report a wait for the lock.
@@ -239,9 +237,11 @@ impl Engine {
             }
             // A cancelled run does not wait for a lock: whatever holds it, the run ends.
             // The cancel itself is remembered outside the documents.
-            Err(DocumentFailure::Busy(why) | DocumentFailure::Failed(why))
-                if self.documents.failures < self.most_failures() =>
-            {
+            Err(
+                DocumentFailure::Busy(why)
+                | DocumentFailure::Failed(why)
+                | DocumentFailure::DiskFull(why),
+            ) if self.documents.failures < self.most_failures() => {
                 self.documents.failures += 1;
                 if self.documents.failures == 1 {
                     let words = format!("a document cannot be written: {why}; trying again");
@@ -254,7 +254,12 @@ impl Engine {
                 | DocumentFailure::Failed(why)
                 | DocumentFailure::Refused(why),
             ) => {
-                self.give_up_task(&why, out, now);
+                let words = format!("the run's documents cannot be written: {why}");
+                self.give_up_task(RunOutcome::Failed(words), out, now);
+            }
+            Err(DocumentFailure::DiskFull(why)) => {
+                let words = format!("the disk is full: {why}; make room and resume the run");
+                self.give_up_task(RunOutcome::Blocked(words), out, now);
             }
         }
     }
@@ -287,32 +292,24 @@ impl Engine {
         self.continue_documents(out, now);
     }
 
-    /// A change cannot be written at all: the run fails and reports why.
-    fn give_up_task(&mut self, why: &str, out: &mut Vec<RunEffect>, now: Timestamp) {
+    /// A change cannot be written at all, so the run ends in this way and reports why.
+    fn give_up_task(&mut self, end: RunOutcome, out: &mut Vec<RunEffect>, now: Timestamp) {
         self.documents.tasks.pop_front();
         self.documents.failures = 0;
-        let words = format!("the run's documents cannot be written: {why}");
-        let is_full = why.contains(FULL_DISK);
-        match &mut self.stopping {
-            // As if it had been noticed before: the person makes room, and the run goes on.
-            None if is_full => {
+        match (&mut self.stopping, end) {
+            (None, end) => {
                 self.drop_changes();
-                let words = format!("the disk is full: {why}; make room and resume the run");
-                self.stop(RunOutcome::Blocked(words), out, now);
-            }
-            Some(RunOutcome::Blocked(_)) if is_full => {}
-            None => {
-                self.drop_changes();
-                self.stop(RunOutcome::Failed(words), out, now);
+                self.stop(end, out, now);
             }
             // The document does not show the failure, but the journal and the outcome do.
-            Some(RunOutcome::Failed(reason)) => {
-                if !reason.contains(&words) {
-                    *reason = format!("{reason}; {words}");
+            (Some(RunOutcome::Failed(reason)), end) => {
+                if !reason.contains(end.words()) {
+                    *reason = format!("{reason}; {}", end.words());
                 }
             }
-            Some(RunOutcome::Cancelled) => {}
-            Some(other) => *other = RunOutcome::Failed(words),
+            (Some(RunOutcome::Cancelled), _)
+            | (Some(RunOutcome::Blocked(_)), RunOutcome::Blocked(_)) => {}
+            (Some(other), end) => *other = end,
         }
         self.continue_documents(out, now);
     }

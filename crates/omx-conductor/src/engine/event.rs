@@ -82,4 +82,6 @@ pub enum DocumentFailure {
     Refused(String),
     /// The file system failed; a retry can succeed.
     Failed(String),
+    /// The file system has no room left; a retry can succeed once it has.
+    DiskFull(String),
 }

@@ -331,7 +331,12 @@ impl SimWorld {
         if self.failing_writes > 0 {
             self.failing_writes -= 1;
             self.rules.document_fails();
-            return Err(DocumentFailure::Failed("the disk is full".to_owned()));
+            let why = "no room".to_owned();
+            let is_full = self.random.one_in(2);
+            return Err(match is_full {
+                true => DocumentFailure::DiskFull(why),
+                false => DocumentFailure::Failed(why),
+            });
         }
         self.rules.failures_in_row = 0;
         Ok(())

@@ -97,6 +97,7 @@ fn everything() -> impl Iterator<Item = &'static str> {
         "decided Rerun",
         "decided Skip",
         "stuck",
+        "full disk",
         "waited for the lock",
         "journal failed",
         "document failed",

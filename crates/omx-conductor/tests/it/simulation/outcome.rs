@@ -41,6 +41,11 @@ impl SimWorld {
             RunOutcome::Failed(words) if !self.may_fail() => {
                 self.fail("it fails for a reason", words)
             }
+            RunOutcome::Blocked(words)
+                if self.rules.are_documents_broken && words.contains("the disk is full") =>
+            {
+                self.seen.insert("full disk".to_owned());
+            }
             RunOutcome::Blocked(words) if !self.may_block() => {
                 self.fail("the person is needed for a reason", words);
             }
