@@ -13,6 +13,8 @@ use std::path::{Path, PathBuf};
 
 const SIZE: usize = 10_000;
 const LIVE: usize = 3;
+/// How many runs a list shows besides the live ones.
+const RECENT: usize = 100;
 const LIST_LIMIT: f64 = 50.0;
 const GC_LIMIT: f64 = 1_000.0;
 const HOOK_RATIO: f64 = 1.3;
@@ -45,13 +47,17 @@ pub fn rows(systems: &ComparedSystems, runs: usize) -> BenchResult<Vec<ResultRow
         let verdict = verdict.unwrap_or_else(|| RowVerdict::judge(ours.wall <= limit, measured));
         Ok::<_, BenchError>(row(work, ours.cell(), format!("≤ {limit} ms"), verdict))
     };
+    let newest = SIZE - RECENT;
     let lines = |answer: &str| {
-        let with = |state: &str| answer.lines().filter(|line| line.contains(state)).count();
-        let (complete, running) = ("  ralph        complete  ", "  ralph        running  ");
-        answer.lines().count() == SIZE
-            && with(complete) == SIZE - LIVE
-            && with(running) == LIVE
-            && (0..SIZE).zip(answer.lines()).all(|(number, line)| line.starts_with(&id(number)))
+        let shown = (0..SIZE).filter(|number| *number >= newest || is_live(*number));
+        let expected = shown.map(|number| {
+            let state = if is_live(number) { "running" } else { "complete" };
+            format!("{}  ralph        {state}  ", id(number))
+        });
+        let mut answer = answer.lines();
+        answer.next().is_some_and(|line| line.ends_with(" older runs: omx runs --all"))
+            && answer.clone().count() == RECENT + LIVE
+            && expected.zip(answer).all(|(expected, line)| line.starts_with(&expected))
     };
     let live_ids: Vec<String> = (0..SIZE).filter(|number| is_live(*number)).map(id).collect();
     let live = |answer: &str| {

@@ -93,11 +93,12 @@ pub(crate) const STATUS: McpTool = McpTool {
 pub(crate) const LIST: McpTool = McpTool {
     name: "run_list",
     group: ToolGroup::Runs,
-    description: "List the runs of the project.",
+    description: "List the newest and the live runs of the project, oldest first.",
     annotations: ToolAnnotations::READS,
     pace: ToolScheduling::Quick,
     schema: || {
-        let fields = vec![schema::working_directory()];
+        let all = schema::flag("all", "List every run.");
+        let fields = vec![all, schema::working_directory()];
         schema::object(fields, &[], ExtraArguments::Refused)
     },
     run: |context, fields| Ok(omx_ops::run_list(context, &fields.try_into()?)?.value()),

@@ -7,13 +7,15 @@ use std::time::Duration;
 
 use omx_kernel::{ForeignText, Mode, Refusal, RunId, Timestamp};
 use omx_store::runs::{RunFolder, RunIndexFile, RunRegistry, RunStamps, RunTitle};
-use omx_store::{FileStamp, Store, join_in_parallel, map_in_parallel};
+use omx_store::{FileStamp, Store, map_in_parallel};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
 use crate::overview::{Overview, overview};
 use crate::usage::Usage;
 
+/// How many runs a list shows if not all are asked for, besides older ones that may live.
+const RECENT: usize = 100;
 /// How many entries must be new before the index is written again. Reading a few runs
 /// takes less time than writing thousands.
 const WORTHWHILE: usize = 16;
@@ -80,6 +82,19 @@ pub struct RunListing<T> {
     pub runs: Vec<T>,
     /// The others.
     pub unreadable: Vec<UnreadableRun>,
+    /// How many older runs are left out.
+    pub older: usize,
+}
+
+/// Which runs are listed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum ListRange {
+    /// The newest, and all that may be live. The cost hardly depends on how many there
+    /// have been.
+    #[default]
+    Recent,
+    /// Every run.
+    All,
 }
 
 /// How much of each run is listed.
@@ -123,8 +138,8 @@ impl ListDetail {
     }
 }
 
-/// What a line of an index begins with. The run follows after a tab, which JSON does not
-/// contain. Without a document, that of the run is not compared.
+/// What follows the id in a line of an index. The run follows after a tab, which JSON does
+/// not contain. Without a document, that of the run is not compared.
 #[derive(Serialize, Deserialize)]
 struct LineStamps {
     journal: FileStamp,
@@ -141,9 +156,17 @@ struct RunOwners<'a> {
 }
 
 impl<'a> RunOwners<'a> {
-    fn read(registry: Option<&'a RunRegistry>) -> Result<Self, Refusal> {
+    fn of_all(registry: Option<&'a RunRegistry>) -> Result<Self, Refusal> {
         let ids = registry.map(RunRegistry::own_ids).transpose()?.unwrap_or_default();
         Ok(Self { registry, ids })
+    }
+
+    /// The records of some runs only.
+    fn of_some(registry: Option<&'a RunRegistry>, runs: &[IndexedRun<'_>]) -> Self {
+        let is_own =
+            |run: &&IndexedRun<'_>| registry.is_some_and(|registry| registry.has_record(&run.id));
+        let ids = runs.iter().filter(is_own).map(|run| run.id.clone()).collect();
+        Self { registry, ids }
     }
 
     /// Whether there is no record of a run, by its id alone.
@@ -159,6 +182,14 @@ impl<'a> RunOwners<'a> {
     }
 }
 
+/// A run in its folder, and its line in the index, if it has one.
+struct IndexedRun<'a> {
+    id: RunId,
+    line: Option<&'a str>,
+    /// Whether it is listed although it is not live.
+    is_in_range: bool,
+}
+
 /// Lists the runs of a project. An unreadable run is listed as such and hides no other.
 /// The registry says which are the person's; without one, all are. `show` makes of each
 /// run what the caller keeps of it, on all processors: thousands of runs are sooner shown
@@ -167,63 +198,113 @@ pub fn list_runs<T: Send>(
     store: &Store,
     registry: Option<&RunRegistry>,
     now: Timestamp,
-    detail: ListDetail,
+    (range, detail): (ListRange, ListDetail),
     show: impl Fn(ListedOverview) -> T + Sync,
 ) -> Result<RunListing<T>, Refusal> {
-    let mut listing = RunListing { runs: Vec::new(), unreadable: Vec::new() };
-    // The records can be many: they are those of all projects.
-    let (owners, ids) = join_in_parallel(|| RunOwners::read(registry), || store.run_ids());
-    let (owners, ids) = (owners?, ids?);
+    let mut listing = RunListing { runs: Vec::new(), unreadable: Vec::new(), older: 0 };
+    let ids = store.run_ids()?;
     let Some(stamps) = store.run_stamps()? else { return Ok(listing) };
     // Paths in it are true only where the project was when it was made.
-    let header = json!({"format": 3, "root": store.root()}).to_string();
+    let header = json!({"format": 4, "root": store.root()}).to_string();
     let is_long = ids.len() >= WORTHWHILE;
     let text = if is_long { store.read_run_index(detail.index()) } else { String::new() };
-    let known: Vec<&str> = text.strip_prefix(&header).unwrap_or_default().lines().collect();
-    let unchanged = map_in_parallel(&known, |line| {
-        let run = unchanged(&stamps, &owners, detail, line)?;
-        Some((run.id.clone(), show(run)))
-    });
-    // Both are sorted by id. A line that is not where it belongs is passed over.
-    let mut unchanged =
-        known.iter().zip(unchanged).filter_map(|(line, run)| Some((*line, run?))).peekable();
-    listing.runs.reserve(ids.len());
-    let mut lines: Vec<Cow<'_, str>> = vec![Cow::Borrowed(&header)];
+    let index = text.strip_prefix(&header).unwrap_or_default();
+    let (hidden, shown) = split(pair(ids, index), range, || live_ids(store, registry))?;
+    let owners = match hidden.is_empty() {
+        // The records can be many: they are those of all projects.
+        true => RunOwners::of_all(registry)?,
+        false => RunOwners::of_some(registry, &shown),
+    };
+    let known = map_in_parallel(&shown, |run| unchanged(&stamps, &owners, detail, run).map(&show));
+    listing.older = hidden.len();
+    let mut lines: Vec<(Cow<'_, RunId>, Cow<'_, str>)> = Vec::with_capacity(shown.len());
+    for run in &hidden {
+        lines.extend(run.line.map(|line| (Cow::Borrowed(&run.id), Cow::Borrowed(line))));
+    }
     let mut new = 0;
-    for id in ids {
-        while unchanged.next_if(|(_, (known, _))| *known < id).is_some() {}
-        if let Some((line, (_, run))) = unchanged.next_if(|(_, (known, _))| *known == id) {
-            lines.push(Cow::Borrowed(line));
-            listing.runs.push(run);
+    for (IndexedRun { id, line, is_in_range }, known) in shown.iter().zip(known) {
+        if let (Some(line), Some(known)) = (line, known) {
+            lines.push((Cow::Borrowed(id), Cow::Borrowed(*line)));
+            listing.runs.push(known);
             continue;
         }
         // Take the stamps before reading: a change in between makes them stale.
-        let before = stamps.journal(&id).zip(stamps.spec(&id));
-        match read(store, &owners, &id) {
+        let before = stamps.journal(id).zip(stamps.spec(id));
+        match read(store, &owners, id) {
             Ok(None) => {}
             Ok(Some((seen, is_foreign))) => {
                 let json = detail.json(&seen);
                 if let Some(line) = index_line(&stamps, &seen, before, is_foreign, &json, now) {
-                    lines.push(Cow::Owned(line));
+                    lines.push((Cow::Borrowed(id), Cow::Owned(line)));
                     new += 1;
+                }
+                if !is_in_range && seen.state != "running" {
+                    listing.older += 1;
+                    continue;
                 }
                 let parsed = detail.parse(&json);
                 let run = parsed.map(|run| show(ListedOverview { is_foreign, ..run }));
                 listing.runs.extend(run);
             }
             Err(refusal) => {
-                listing.unreadable.push(UnreadableRun { id, why: refusal.message.into() });
+                let (id, why) = (id.clone(), refusal.message.into());
+                listing.unreadable.push(UnreadableRun { id, why });
             }
         }
     }
     if new >= WORTHWHILE {
-        lines.push(Cow::Borrowed(""));
+        lines.sort_by(|(one, _), (other, _)| one.cmp(other));
+        let mut text = header;
+        for (id, line) in &lines {
+            text.extend(["\n", id.as_str(), "\t", line]);
+        }
+        text.push('\n');
         // Another process may hold the lock, or the disk may be full; it is only an index.
         if let Ok(locked) = store.lock(Duration::ZERO, "index") {
-            let _ = locked.write_run_index(detail.index(), &lines.join("\n"));
+            let _ = locked.write_run_index(detail.index(), &text);
         }
     }
     Ok(listing)
+}
+
+/// Gives each run its line of the index. Both are sorted by id. A line that is not where it
+/// belongs is passed over.
+fn pair(ids: Vec<RunId>, index: &str) -> Vec<IndexedRun<'_>> {
+    let mut lines = index.lines().filter_map(|line| line.split_once('\t')).peekable();
+    let pair = |id: RunId| {
+        while lines.next_if(|(known, _)| *known < id.as_str()).is_some() {}
+        let line = lines.next_if(|(known, _)| *known == id.as_str()).map(|(_, line)| line);
+        IndexedRun { id, line, is_in_range: true }
+    };
+    ids.into_iter().map(pair).collect()
+}
+
+/// Tells the runs that are left out from those that are listed. The index has no run that
+/// was live when it was written, so only those that it has can be left out.
+fn split<'a>(
+    mut runs: Vec<IndexedRun<'a>>,
+    range: ListRange,
+    live: impl FnOnce() -> Result<HashSet<RunId>, Refusal>,
+) -> Result<(Vec<IndexedRun<'a>>, Vec<IndexedRun<'a>>), Refusal> {
+    let recent = match range {
+        ListRange::All => 0,
+        ListRange::Recent => runs.len().saturating_sub(RECENT),
+    };
+    if recent == 0 {
+        return Ok((Vec::new(), runs));
+    }
+    let live = live()?;
+    runs.iter_mut().take(recent).for_each(|run| run.is_in_range = false);
+    let is_hidden =
+        |run: &IndexedRun<'_>| !run.is_in_range && run.line.is_some() && !live.contains(&run.id);
+    Ok(runs.into_iter().partition(is_hidden))
+}
+
+/// The runs of this project that processes drive now.
+fn live_ids(store: &Store, registry: Option<&RunRegistry>) -> Result<HashSet<RunId>, Refusal> {
+    let live = registry.map(RunRegistry::live).transpose()?.unwrap_or_default();
+    let own = live.into_iter().filter(|entry| entry.root == store.root());
+    Ok(own.map(|entry| entry.run).collect())
 }
 
 /// Reads a run, and whether it is foreign.
@@ -241,12 +322,13 @@ fn unchanged(
     stamps: &RunStamps,
     owners: &RunOwners<'_>,
     detail: ListDetail,
-    line: &str,
+    indexed: &IndexedRun<'_>,
 ) -> Option<ListedOverview> {
-    let (files, run) = line.split_once('\t')?;
+    let (files, run) = indexed.line?.split_once('\t')?;
     let files: LineStamps = serde_json::from_str(files).ok()?;
     let run = ListedOverview { is_foreign: files.foreign, ..detail.parse(run)? };
-    if stamps.journal(&run.id) != Some(files.journal)
+    if run.id != indexed.id
+        || stamps.journal(&run.id) != Some(files.journal)
         || stamps.spec(&run.id) != Some(files.spec)
         || owners.lacks(&run.id) != files.foreign
     {

@@ -14,7 +14,7 @@ use omx_store::runs::{LockHolder, RunAcquisition, RunFolder, RunRegistry, RunRem
 
 use crate::env::ProjectEnv;
 use crate::git::{BranchName, CommitId, GitLocation, KeptWorktree, RemovedWorktree};
-use crate::listing::{ListDetail, ListedOverview, RunListing, UnreadableRun, list_runs};
+use crate::listing::{ListDetail, ListRange, ListedOverview, RunListing, UnreadableRun, list_runs};
 use crate::orphans::collect_orphans;
 use crate::spec::{RunSpec, Workspace};
 use crate::{stop, workspace};
@@ -60,8 +60,8 @@ pub fn collect_garbage(
     registry: Option<&RunRegistry>,
 ) -> Result<RetentionReport, Refusal> {
     let store = env.store;
-    let RunListing { runs, unreadable } =
-        list_runs(store, registry, env.now, ListDetail::Summary, |run| run)?;
+    let all = (ListRange::All, ListDetail::Summary);
+    let RunListing { runs, unreadable, .. } = list_runs(store, registry, env.now, all, |run| run)?;
     let mut report = RetentionReport { unreadable, ..RetentionReport::default() };
     let left = leftovers(env)?;
     let mut old = Vec::new();

@@ -41,7 +41,7 @@ pub use events::{EventKind, LogEvent};
 pub use flush::{flush_all, flush_data};
 pub use lock::LockedStore;
 pub use owner::is_persons;
-pub use parallel::{join_in_parallel, map_in_parallel};
+pub use parallel::map_in_parallel;
 pub use project::{Project, ProjectSearch, find_project, find_skipped};
 pub use quarantine::QuarantinedDocument;
 pub use remove_all::RemovedFiles;

@@ -36,22 +36,6 @@ pub fn map_in_parallel<T: Sync, R: Send>(
     results.into_iter().flatten()
 }
 
-/// Does two things at the same time: the first in a thread of its own if there can be one.
-pub fn join_in_parallel<A: Send, B>(
-    there: impl Fn() -> A + Sync,
-    here: impl FnOnce() -> B,
-) -> (A, B) {
-    thread::scope(|scope| {
-        let thread = Builder::new().spawn_scoped(scope, &there);
-        let here = here();
-        let there = match thread {
-            Ok(thread) => thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)),
-            Err(_) => there(),
-        };
-        (there, here)
-    })
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -170,15 +170,15 @@ pub struct PipelineArgs {
 #[command(after_help = "\
 Examples:
   omx runs
+  omx runs --all
   omx runs show 0199
   omx runs integrate 0199
   omx runs answer 0199 yes")]
 pub struct RunsArgs {
     #[command(subcommand)]
     pub operation: Option<RunsOperation>,
-    /// Print JSON
-    #[arg(long)]
-    pub json: bool,
+    #[command(flatten)]
+    pub list: RunsListArgs,
 }
 
 #[derive(Debug, Subcommand)]
@@ -202,7 +202,7 @@ pub enum RunsOperation {
     /// Make a run yours that came from somewhere else
     Adopt(AdoptArgs),
     /// Remove old runs and merged worktrees
-    Gc(RunsListArgs),
+    Gc(RunsGcArgs),
     /// Drive a run
     #[command(hide = true)]
     Drive(DriveArgs),
@@ -210,6 +210,16 @@ pub enum RunsOperation {
 
 #[derive(Debug, Args)]
 pub struct RunsListArgs {
+    /// List every run, not only the newest and the live ones
+    #[arg(long)]
+    pub all: bool,
+    /// Print JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
+#[derive(Debug, Args)]
+pub struct RunsGcArgs {
     /// Print JSON
     #[arg(long)]
     pub json: bool,

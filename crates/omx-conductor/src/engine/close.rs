@@ -78,11 +78,21 @@ impl Engine {
             }
         } else if is_first {
             self.stopping = Some(self.first_reason(why));
+        } else if self.is_stopping_at_limit() && matches!(why, RunOutcome::Failed(_)) {
+            // A higher limit must not continue a run that has failed meanwhile.
+            self.take_back_end();
+            self.stopping = Some(why);
         }
         if is_first {
             self.end_active(out);
         }
         self.close_if_idle(out, now);
+    }
+
+    /// Whether the run is being stopped at a limit, and would continue with a higher one.
+    fn is_stopping_at_limit(&self) -> bool {
+        matches!(self.stopping, Some(RunOutcome::Budget(_) | RunOutcome::Limit(_)))
+            && !self.ended_by_workflow
     }
 
     /// If the workflow's last changes are already being written to the documents, the

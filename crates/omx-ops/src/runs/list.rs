@@ -3,7 +3,9 @@
 use std::path::PathBuf;
 
 use omx_kernel::{Refusal, RunId, Value};
-use omx_runs::listing::{ListDetail, ListedOverview, RunListing, UnreadableRun, list_runs};
+use omx_runs::listing::{
+    ListDetail, ListRange, ListedOverview, RunListing, UnreadableRun, list_runs,
+};
 use omx_store::json;
 use serde_json::json;
 
@@ -16,6 +18,8 @@ use crate::report;
 pub struct RunListRequest {
     /// The project's folder; defaults to the caller's.
     pub project: Option<PathBuf>,
+    /// Which runs.
+    pub range: ListRange,
 }
 
 /// The runs of a project, oldest first.
@@ -25,6 +29,8 @@ pub struct RunListReport {
     pub runs: Vec<(RunId, String)>,
     /// Runs that cannot be read, and why.
     pub unreadable: Vec<UnreadableRun>,
+    /// How many older runs are left out.
+    pub older: usize,
 }
 
 impl RunListReport {
@@ -45,10 +51,11 @@ impl RunListReport {
         let runs = json::parse(&format!("[{}]", runs.join(",")));
         let unreadable = reasons.iter();
         let unreadable = unreadable.map(|run| json!({"id": run.id, "reason": run.why.raw()}));
-        report::with_lists(
-            vec![("runs", runs.unwrap_or_else(|_| Value::array(Vec::new())))],
-            [("unreadable", report::from_json(&unreadable.collect()))],
-        )
+        let mut fields = vec![("runs", runs.unwrap_or_else(|_| Value::array(Vec::new())))];
+        if self.older > 0 {
+            fields.push(("older", report::from_json(&json!(self.older))));
+        }
+        report::with_lists(fields, [("unreadable", report::from_json(&unreadable.collect()))])
     }
 }
 
@@ -62,8 +69,9 @@ pub fn run_list(context: &Context<'_>, request: &RunListRequest) -> Result<RunLi
         };
         (run.id, json)
     };
-    let RunListing { runs, unreadable } = run_list_as(context, request, ListDetail::Full, json)?;
-    Ok(RunListReport { runs, unreadable })
+    let listing = run_list_as(context, request, ListDetail::Full, json)?;
+    let RunListing { runs, unreadable, older } = listing;
+    Ok(RunListReport { runs, unreadable, older })
 }
 
 /// Does the same in a form of the caller's, which `show` makes on all processors.
@@ -74,5 +82,6 @@ pub fn run_list_as<T: Send>(
     show: impl Fn(ListedOverview) -> T + Sync,
 ) -> Result<RunListing<T>, Refusal> {
     let store = context.store_for(request.project.as_deref())?;
-    list_runs(&store, registry(context).as_ref(), context.now(), detail, show)
+    let (registry, now) = (registry(context), context.now());
+    list_runs(&store, registry.as_ref(), now, (request.range, detail), show)
 }

@@ -6,6 +6,7 @@ use omx_kernel::approval::AllowLevel;
 use omx_kernel::fields::type_mismatch;
 use omx_kernel::{AgentKind, Mode, Refusal};
 use omx_runs::attention::AttentionAnswer;
+use omx_runs::listing::ListRange;
 use omx_runs::retention::DiscardScope;
 use omx_runs::workspace::WorkspaceChoice;
 use omx_runs::{Budget, VerificationLevel};
@@ -28,8 +29,9 @@ impl TryFrom<RequestFields> for RunListRequest {
     type Error = Refusal;
 
     fn try_from(fields: RequestFields) -> Result<Self, Refusal> {
-        fields.only(&["workingDirectory"])?;
-        Ok(Self { project: fields.project()? })
+        fields.only(&["all", "workingDirectory"])?;
+        let range = if fields.flag("all")? { ListRange::All } else { ListRange::Recent };
+        Ok(Self { project: fields.project()?, range })
     }
 }
 

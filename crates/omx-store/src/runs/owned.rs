@@ -7,6 +7,7 @@ use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 
 use omx_kernel::{RunId, Timestamp};
+use rustix::fs::{AtFlags, statat};
 use serde::{Deserialize, Serialize};
 
 use super::folder::RunFolder;
@@ -95,6 +96,15 @@ impl RunRegistry {
         let Some(folder) = open_plain(&path)? else { return Ok(HashSet::new()) };
         let id = |name: &str| RunId::new(name.strip_suffix(".json")?).ok();
         Ok(dir::names_as(&folder, &path, id)?.into_iter().collect())
+    }
+
+    /// Whether a run is on record as the person's, by its id alone.
+    pub fn has_record(&self, run: &RunId) -> bool {
+        let path = self.folder.join(OWNED);
+        let folder = open_plain(&path).ok().flatten();
+        folder.is_some_and(|folder| {
+            statat(&folder, file_name(run).as_str(), AtFlags::SYMLINK_NOFOLLOW).is_ok()
+        })
     }
 
     /// Forgets a run that is gone.

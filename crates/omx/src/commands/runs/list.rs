@@ -2,7 +2,7 @@
 
 use omx_kernel::{Dialect, Refusal, Timestamp};
 use omx_ops::{Context, RunListRequest, run_list, run_list_as, run_list_live};
-use omx_runs::listing::{ListDetail, ListedOverview, UnreadableRun};
+use omx_runs::listing::{ListDetail, ListRange, ListedOverview, UnreadableRun};
 use omx_store::runs::RegisteredRun;
 
 use crate::cli::GlobalArgs;
@@ -14,8 +14,12 @@ use crate::text::{clock, thousands, truncate};
 /// The width of a task in a list.
 const TASK_COLUMNS: usize = 61;
 
-pub(super) fn list(context: &Context<'_>, format: Format) -> Result<Exit, Refusal> {
-    let request = RunListRequest::default();
+pub(super) fn list(
+    context: &Context<'_>,
+    range: ListRange,
+    format: Format,
+) -> Result<Exit, Refusal> {
+    let request = RunListRequest { range, ..RunListRequest::default() };
     if format == Format::Json {
         return Ok(output::value(&run_list(context, &request)?.value(), format));
     }
@@ -31,7 +35,11 @@ pub(super) fn list(context: &Context<'_>, format: Format) -> Result<Exit, Refusa
         return Ok(output::lines(&["No runs in this project.".to_owned()]));
     }
     lines.sort();
-    Ok(output::lines(&lines.into_iter().map(|(_, line)| line).collect::<Vec<_>>()))
+    let older = listing.older;
+    let older =
+        (older > 0).then(|| format!("{} older runs: omx runs --all", thousands(older as u64)));
+    let lines = older.into_iter().chain(lines.into_iter().map(|(_, line)| line));
+    Ok(output::lines(&lines.collect::<Vec<_>>()))
 }
 
 fn unreadable_line(run: &UnreadableRun) -> String {

@@ -13,6 +13,7 @@ mod show;
 use omx_conductor::start::ResumedBy;
 use omx_kernel::Dialect;
 use omx_ops::{RunSelector, find_run, record_change};
+use omx_runs::listing::ListRange;
 
 pub use list::ps;
 
@@ -21,18 +22,19 @@ use super::conduct::request::{run_change, settings};
 use super::conduct::{resume_detached, resume_run};
 use super::with_context;
 use crate::cli::GlobalArgs;
-use crate::cli_runs::{RunArgs, RunsArgs, RunsOperation};
+use crate::cli_runs::{RunArgs, RunsArgs, RunsListArgs, RunsOperation};
 use crate::consent::ask_for_trust;
 use crate::exit::Exit;
 use crate::output::Format;
 
 /// Runs an operation on runs.
 pub fn run(args: RunsArgs, global: &GlobalArgs, by_name: Dialect) -> Exit {
-    let format = Format::from_flag(args.json || wants_json(args.operation.as_ref()));
+    let format = Format::from_flag(args.list.json || wants_json(args.operation.as_ref()));
     with_context(global, by_name, format, |context| {
         let store = context.store()?;
         match args.operation {
-            None | Some(RunsOperation::List(_)) => list::list(context, format),
+            None => list::list(context, range(&args.list), format),
+            Some(RunsOperation::List(args)) => list::list(context, range(&args), format),
             Some(RunsOperation::Show(args)) => show::show(context, &selector(args), format),
             Some(RunsOperation::Attach(args)) => {
                 attach::attach(context, &store, args.id.as_deref(), format)
@@ -67,13 +69,18 @@ pub fn run(args: RunsArgs, global: &GlobalArgs, by_name: Dialect) -> Exit {
     })
 }
 
+fn range(args: &RunsListArgs) -> ListRange {
+    if args.all { ListRange::All } else { ListRange::Recent }
+}
+
 fn selector(args: RunArgs) -> RunSelector {
     RunSelector { project: None, id: args.id }
 }
 
 fn wants_json(operation: Option<&RunsOperation>) -> bool {
     match operation {
-        Some(RunsOperation::List(args) | RunsOperation::Gc(args)) => args.json,
+        Some(RunsOperation::List(args)) => args.json,
+        Some(RunsOperation::Gc(args)) => args.json,
         Some(RunsOperation::Show(args) | RunsOperation::Attach(args)) => args.json,
         Some(RunsOperation::Integrate(args)) => args.json,
         Some(RunsOperation::Resume(args)) => args.json,

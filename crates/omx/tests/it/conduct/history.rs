@@ -115,13 +115,13 @@ fn trust_5_5_an_unreadable_run_is_shown_as_such_and_blocks_no_other() {
     assert_eq!(states, ["complete", "unreadable"]);
 }
 
-/// Forty copies of a run that is complete.
-fn long_history() -> (Repository, Vec<PathBuf>) {
+/// So many copies of a run that is complete.
+fn long_history(count: usize) -> (Repository, Vec<PathBuf>) {
     let repository = Repository::new();
     let outcome = repository.run("autopilot", &["greet people by name"]);
     repository.assert_complete(&outcome);
     let good = repository.run_folder();
-    let copies: Vec<PathBuf> = (0..40)
+    let copies: Vec<PathBuf> = (0..count)
         .map(|number| good.with_file_name(format!("ffffffff-0000-7000-8000-{number:012x}")))
         .collect();
     copies.iter().for_each(|path| copy(&good, path));
@@ -140,9 +140,46 @@ fn await_index(repository: &Repository) {
     });
 }
 
+/// Gives a run a process that drives it: this one. Its lock is held as long as the result
+/// lives.
+fn make_live(run: &Path) -> fs::File {
+    fs::write(run.join("lock"), json!({"pid": std::process::id()}).to_string()).unwrap();
+    let lock = fs::File::options().write(true).open(run.join("lock")).unwrap();
+    lock.lock().unwrap();
+    let text = fs::read_to_string(run.join("journal.jsonl")).unwrap();
+    let opened = json!({"kind": "opened", "version": "0.1.0"});
+    let next = text.lines().count() + 1;
+    let line = json!({"seq": next, "at": "2026-11-16T10:00:00.000Z", "record": opened});
+    fs::write(run.join("journal.jsonl"), format!("{text}{line}\n")).unwrap();
+    lock
+}
+
+#[test]
+fn trust_6_4_a_long_list_shows_the_newest_and_what_may_be_live() {
+    let (repository, copies) = long_history(140);
+    let _live = make_live(&copies[9]);
+    let list = |args: &[&str]| repository.project.omx(&[&["runs"], args].concat());
+    let all = list(&["--all", "--json"]).ok();
+    assert_eq!(all["runs"].as_array().unwrap().len(), 141);
+    await_index(&repository);
+    let recent = list(&["--json"]).ok();
+    let ids = |answer: &Value| -> Vec<String> {
+        let runs = answer["runs"].as_array().unwrap().iter();
+        runs.map(|run| run["id"].as_str().unwrap().to_owned()).collect()
+    };
+    let newest = &ids(&all)[41..];
+    assert_eq!(ids(&recent)[1..], *newest);
+    assert!(copies[9].ends_with(&ids(&recent)[0]), "{recent}");
+    assert_eq!(recent["runs"][0]["state"], "running");
+    assert_eq!(recent["older"], 40);
+    let first = list(&[]).stdout.lines().next().unwrap().to_owned();
+    assert_eq!(first, "40 older runs: omx runs --all");
+    assert_eq!(list(&["list", "--all", "--json"]).ok(), all);
+}
+
 #[test]
 fn trust_6_4_the_list_of_runs_is_right_with_and_without_its_index() {
-    let (repository, copies) = long_history();
+    let (repository, copies) = long_history(40);
     let before = runs(&repository);
     assert_eq!(before.len(), 41);
     await_index(&repository);
@@ -164,13 +201,7 @@ fn trust_6_4_the_list_of_runs_is_right_with_and_without_its_index() {
     fs::remove_dir_all(&copies[8]).unwrap();
     assert_eq!(runs(&repository).len(), 40);
     // A live one is live, whatever the index says.
-    fs::write(copies[9].join("lock"), json!({"pid": std::process::id()}).to_string()).unwrap();
-    let lock = fs::File::options().write(true).open(copies[9].join("lock")).unwrap();
-    lock.lock().unwrap();
-    let text = fs::read_to_string(copies[9].join("journal.jsonl")).unwrap();
-    let opened = json!({"kind": "opened", "version": "0.1.0"});
-    let line = json!({"seq": next, "at": "2026-11-16T10:00:00.000Z", "record": opened});
-    fs::write(copies[9].join("journal.jsonl"), format!("{text}{line}\n")).unwrap();
+    let lock = make_live(&copies[9]);
     let id = copies[9].file_name().unwrap().to_str().unwrap();
     let listed = runs(&repository);
     assert!(listed.iter().any(|run| run["id"] == id && run["state"] == "running"), "{listed:?}");
