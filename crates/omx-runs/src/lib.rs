@@ -35,6 +35,6 @@ pub use record::Record;
 pub use recorded_work::{WorkDifference, WorkspaceState};
 pub use repository::{OtherAgents, RunRepository, StepEdits};
 pub use spec::{Budget, PipelineStage, RunLimits, RunSpec, VerificationLevel, Workspace};
-pub use spec_change::SpecChange;
+pub use spec_change::{SpecChange, recorded_changes};
 pub use step_key::StepKey;
 pub use usage::Usage;

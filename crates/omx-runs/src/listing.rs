@@ -12,6 +12,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::json;
 
 use crate::overview::{Overview, overview};
+use crate::spec_change::recorded_changes;
 use crate::usage::Usage;
 
 /// How many runs a list shows if not all are asked for, besides older ones that may live.
@@ -178,7 +179,9 @@ impl<'a> RunOwners<'a> {
     fn is_foreign(&self, folder: &RunFolder) -> bool {
         let Some(registry) = self.registry else { return false };
         self.lacks(folder.id())
-            || registry.title(folder).is_ok_and(|title| title == RunTitle::Foreign)
+            || registry
+                .title(folder, &recorded_changes(folder))
+                .is_ok_and(|title| title == RunTitle::Foreign)
     }
 }
 

@@ -79,7 +79,7 @@ pub fn collect_garbage(
                 continue;
             }
             // A recent run that is not merged yet is normal and not worth reporting.
-            Err(why) if is_old => {
+            Err(Leftover { why, is_usual }) if is_old || !is_usual => {
                 let path = store.run_worktree(&run.id);
                 report.kept.push(KeptRun { id: run.id, path, why: why.into() });
             }
@@ -107,7 +107,7 @@ pub fn collect_garbage(
 
 /// Removes a run's worktree and branch, or says why they stay. Those of one run do not
 /// keep those of another.
-fn clear(env: &ProjectEnv<'_>, id: &RunId, removed: &mut Vec<RunId>) -> Result<(), String> {
+fn clear(env: &ProjectEnv<'_>, id: &RunId, removed: &mut Vec<RunId>) -> Result<(), Leftover> {
     match remove_leftovers(env, id) {
         Ok(WorktreeRemoval::None) => Ok(()),
         Ok(WorktreeRemoval::Removed) => {
@@ -115,8 +115,15 @@ fn clear(env: &ProjectEnv<'_>, id: &RunId, removed: &mut Vec<RunId>) -> Result<(
             Ok(())
         }
         Ok(WorktreeRemoval::Kept(why)) => Err(why),
-        Err(refusal) => Err(refusal.message),
+        Err(refusal) => Err(Leftover { why: refusal.message, is_usual: true }),
     }
+}
+
+/// A worktree that stays.
+struct Leftover {
+    why: String,
+    /// Whether this happens to every run whose work is not merged yet.
+    is_usual: bool,
 }
 
 /// The runs that have a worktree or a branch.
@@ -153,15 +160,16 @@ enum WorktreeRemoval {
     /// There is no worktree.
     None,
     Removed,
-    /// The worktree was kept, for this reason.
-    Kept(String),
+    /// The worktree was kept.
+    Kept(Leftover),
 }
 
 fn remove_leftovers(env: &ProjectEnv<'_>, id: &RunId) -> Result<WorktreeRemoval, Refusal> {
     // Hold the run's lock so that no process can resume it meanwhile.
     let RunAcquisition::Acquired(held) = env.store.acquire_run(id, &LockHolder::this_process())?
     else {
-        return Ok(WorktreeRemoval::Kept("the run is in progress".to_owned()));
+        let why = "the run is in progress".to_owned();
+        return Ok(WorktreeRemoval::Kept(Leftover { why, is_usual: true }));
     };
     let folder = held.folder();
     if matches!(RunSpec::load(folder)?.workspace, Workspace::InPlace { .. }) {
@@ -176,14 +184,18 @@ fn remove_leftovers(env: &ProjectEnv<'_>, id: &RunId) -> Result<WorktreeRemoval,
     let GitLocation::Checkout(checkout) =
         git.locate(env.store.root()).map_err(workspace::refusal)?
     else {
-        let words = format!("{} is no longer a git checkout", env.store.root().display());
-        return Ok(if was_there { WorktreeRemoval::Kept(words) } else { WorktreeRemoval::None });
+        let why = format!("{} is no longer a git checkout", env.store.root().display());
+        let kept = WorktreeRemoval::Kept(Leftover { why, is_usual: true });
+        return Ok(if was_there { kept } else { WorktreeRemoval::None });
     };
     let branch = BranchName::of_run(&env.dialect, id);
     Ok(match checkout.remove_worktree(&path, &branch).map_err(workspace::refusal)? {
         RemovedWorktree::Removed if was_there => WorktreeRemoval::Removed,
         RemovedWorktree::Removed => WorktreeRemoval::None,
-        RemovedWorktree::Kept(why) => WorktreeRemoval::Kept(describe_kept(&why)),
+        RemovedWorktree::Kept(why) => {
+            let is_usual = why.is_usual();
+            WorktreeRemoval::Kept(Leftover { why: describe_kept(&why), is_usual })
+        }
     })
 }
 
@@ -198,6 +210,11 @@ pub(crate) fn describe_kept(why: &KeptWorktree) -> String {
         KeptWorktree::Locked(reason) if reason.is_empty() => "it is locked".to_owned(),
         KeptWorktree::Locked(reason) => format!("it is locked: {reason}"),
         KeptWorktree::Foreign => "it is not on its own branch".to_owned(),
+        KeptWorktree::Forgotten => "git does not know it as a worktree".to_owned(),
+        KeptWorktree::Linked => "a link is in its place, which is not followed".to_owned(),
+        KeptWorktree::Mounted(path) => {
+            format!("a file system is mounted at {}; unmount it first", path.display())
+        }
         KeptWorktree::Refused(words) => {
             let first = words.strip_prefix("error: ").or_else(|| words.strip_prefix("fatal: "));
             first.unwrap_or(words).to_owned()

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 
 use omx_kernel::ForeignText;
 use omx_kernel::price::ModelPrices;
+use omx_store::runs::RunFolder;
 use serde::{Deserialize, Serialize};
 
 use crate::record::Record;
@@ -71,6 +72,24 @@ impl SpecChange {
             self.scenario.as_ref().map(|file| format!("scenario {}", file.display())),
         ];
         named.into_iter().flatten().collect::<Vec<_>>().join(", ")
+    }
+}
+
+/// The changes in a run's journal, as ownership records compare them. Those behind an
+/// unreadable line do not count: such a run cannot be resumed.
+pub fn recorded_changes(run: &RunFolder) -> Vec<String> {
+    let entries = run.journal().and_then(|mut journal| journal.read_new::<Record>());
+    let records = entries.unwrap_or_default().into_iter().map(|entry| entry.record);
+    records.filter_map(|record| record.spec_change_text()).collect()
+}
+
+impl Record {
+    /// The record as text if it changes what the run was asked to do.
+    pub fn spec_change_text(&self) -> Option<String> {
+        match self {
+            Self::SpecChanged { .. } => serde_json::to_string(self).ok(),
+            _ => None,
+        }
     }
 }
 

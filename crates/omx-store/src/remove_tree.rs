@@ -6,13 +6,17 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
-use rustix::fs::{AtFlags, CWD, Mode, OFlags, chmodat, fchmod, fstat, openat, renameat, unlinkat};
+use rustix::fs::{
+    AtFlags, CWD, Mode, OFlags, ResolveFlags, chmodat, fchmod, fstat, openat, openat2, renameat,
+    unlinkat,
+};
 use rustix::io::Errno;
 
 use crate::dir::{FOLDER_MODE, raw_names};
 use crate::error::StoreError;
 
-/// Removes a folder with everything in it, if it is there. Links are removed, never followed.
+/// Removes a folder with everything in it, if it is there. Links are removed, never
+/// followed, and no file system that is mounted inside is entered.
 pub fn remove_tree(path: &Path) -> Result<(), StoreError> {
     let fail = |error| StoreError::io("remove", path, error);
     let Some((parent, name)) = path.parent().zip(path.file_name()) else { return Ok(()) };
@@ -33,7 +37,7 @@ pub fn remove_tree(path: &Path) -> Result<(), StoreError> {
     };
     match removed {
         Ok(()) | Err(Errno::NOENT) => Ok(()),
-        Err(error) => Err(fail(error)),
+        Err(error) => Err(failure(path, error)),
     }
 }
 
@@ -51,7 +55,7 @@ pub(crate) fn remove_contents(folder: impl AsFd, path: &Path) -> Result<(), Stor
         }
         for name in names {
             let path = path.join(OsStr::from_bytes(name.to_bytes()));
-            let fail = |error| StoreError::io("remove", &path, error);
+            let fail = |error| failure(&path, error);
             match open_for_removal(top, &name) {
                 Ok(inner) => {
                     empty_into(&inner, top, &path, &mut moved)?;
@@ -78,7 +82,7 @@ fn empty_into(
     for name in raw_names(folder, path)? {
         let fail = |error| {
             let path = path.join(OsStr::from_bytes(name.to_bytes()));
-            StoreError::io("remove", &path, error)
+            failure(&path, error)
         };
         match unlinkat(folder, &name, AtFlags::empty()) {
             Ok(()) | Err(Errno::NOENT) => continue,
@@ -101,10 +105,22 @@ fn empty_into(
     Ok(())
 }
 
-/// Opens a folder, and makes it writable before.
+fn failure(path: &Path, error: Errno) -> StoreError {
+    match error {
+        Errno::XDEV => StoreError::Unsafe { path: path.to_owned(), what: "a mount point" },
+        error => StoreError::io("remove", path, error),
+    }
+}
+
+/// Opens a folder, and makes it writable before. One in which another file system begins is
+/// refused as [`Errno::XDEV`].
 fn open_for_removal(parent: BorrowedFd<'_>, name: &CStr) -> Result<OwnedFd, Errno> {
-    let flags = OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-    let open = || openat(parent, name, flags | OFlags::RDONLY, Mode::empty());
+    let flags = OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC | OFlags::RDONLY;
+    let open = || match openat2(parent, name, flags, Mode::empty(), ResolveFlags::NO_XDEV) {
+        // An old kernel, or a filter that does not know the call.
+        Err(Errno::NOSYS | Errno::PERM) => openat(parent, name, flags, Mode::empty()),
+        opened => opened,
+    };
     let fd = match open() {
         Err(Errno::ACCESS) => {
             // It is a folder: a link is refused with another error.

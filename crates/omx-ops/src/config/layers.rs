@@ -251,10 +251,11 @@ pub fn checked(key: &str, text: &str) -> Result<Value, String> {
 
 fn typed(kind: Kind, text: &str) -> Value {
     match kind {
-        // A list on the command line is separated by colons, like the search path.
-        Kind::Paths if !text.starts_with('[') => Value::array(
-            text.split(':').filter(|path| !path.is_empty()).map(Value::string).collect(),
-        ),
+        // A list on the command line is separated by colons, like the search path, or commas.
+        Kind::Paths if !text.starts_with('[') => {
+            let paths = text.split([':', ',']).map(str::trim).filter(|path| !path.is_empty());
+            Value::array(paths.map(Value::string).collect())
+        }
         Kind::Count | Kind::Amount | Kind::Paths => {
             json::parse(text).unwrap_or_else(|_| Value::string(text))
         }

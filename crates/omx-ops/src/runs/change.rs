@@ -13,7 +13,7 @@ use omx_store::Store;
 
 use super::budget::{configured_limits, configured_prices, with_configured};
 use super::find::open_folder;
-use super::ownership::require_own;
+use super::ownership::{append_changes, require_own};
 use super::select::acquire;
 use crate::config::{self, Config, Origin};
 use crate::context::Context;
@@ -62,10 +62,7 @@ pub fn record_change(
     }
     let mut held = acquire(store, id, "change its limits, or resume it when it has stopped")?;
     limits::record_pending(&mut held, context.now())?;
-    for record in &records {
-        held.journal().append(context.now(), record)?;
-    }
-    Ok(())
+    append_changes(context, &mut held, &records)
 }
 
 /// A run keeps its task: every finished step is an answer to it.

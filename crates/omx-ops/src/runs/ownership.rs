@@ -2,9 +2,9 @@
 //! merged or removed only if the person started it, or adopted it after a look.
 
 use omx_kernel::{GuardedAct, Refusal, RefusalCode, RunId};
-use omx_runs::RunSpec;
 use omx_runs::overview::{Overview, overview};
-use omx_store::runs::{RunFolder, RunRegistry, RunTitle};
+use omx_runs::{Record, RunSpec, recorded_changes};
+use omx_store::runs::{HeldRun, RunFolder, RunRegistry, RunTitle};
 
 use super::find::open_folder;
 use super::select::RunSelector;
@@ -18,7 +18,9 @@ pub(super) fn registry(context: &Context<'_>) -> Option<RunRegistry> {
 /// and every run counts as the person's.
 pub(crate) fn is_own(context: &Context<'_>, folder: &RunFolder) -> Result<bool, Refusal> {
     match registry(context) {
-        Some(registry) => Ok(registry.title(folder)? != RunTitle::Foreign),
+        Some(registry) => {
+            Ok(registry.title(folder, &recorded_changes(folder))? != RunTitle::Foreign)
+        }
         None => Ok(true),
     }
 }
@@ -27,11 +29,11 @@ pub(crate) fn is_own(context: &Context<'_>, folder: &RunFolder) -> Result<bool, 
 /// recorded in its new place.
 pub fn require_own(context: &Context<'_>, folder: &RunFolder) -> Result<(), Refusal> {
     let Some(registry) = registry(context) else { return Ok(()) };
-    match registry.title(folder)? {
+    match registry.title(folder, &recorded_changes(folder))? {
         RunTitle::Own => return Ok(()),
         RunTitle::Moved => {
             // The next command tries again.
-            let _ = registry.own(folder, context.now());
+            let _ = registry.own(folder, &recorded_changes(folder), context.now());
             return Ok(());
         }
         RunTitle::Foreign => {}
@@ -49,12 +51,35 @@ pub fn require_own(context: &Context<'_>, folder: &RunFolder) -> Result<(), Refu
 
 /// Records that the person started a run. Returns a warning on failure.
 pub(super) fn record_start(context: &Context<'_>, folder: &RunFolder) -> Option<String> {
-    let error = registry(context)?.own(folder, context.now()).err()?;
+    let error = registry(context)?.own(folder, &[], context.now()).err()?;
     let (id, program) = (folder.id(), context.dialect.name);
     Some(format!(
         "the run cannot be recorded as yours ({error}); to resume or merge it later, adopt \
          it first: {program} runs adopt {id}"
     ))
+}
+
+/// Appends records with which the person changes a run. A run whose journal changes what it
+/// was asked to do without such a record of the person is foreign from then on.
+pub(super) fn append_changes(
+    context: &Context<'_>,
+    held: &mut HeldRun,
+    records: &[Record],
+) -> Result<(), Refusal> {
+    let texts = records.iter().filter_map(Record::spec_change_text);
+    let changes: Vec<String> = recorded_changes(held.folder()).into_iter().chain(texts).collect();
+    let is_change = records.iter().any(|record| record.spec_change_text().is_some());
+    let registry = registry(context).filter(|_| is_change);
+    if let Some(registry) = &registry {
+        registry.announce_change(held.folder(), &changes, context.now())?;
+    }
+    for record in records {
+        held.journal().append(context.now(), record)?;
+    }
+    if let Some(registry) = registry {
+        registry.own(held.folder(), &changes, context.now())?;
+    }
+    Ok(())
 }
 
 /// Forgets runs that are gone.
@@ -100,5 +125,5 @@ pub fn run_adopt(context: &Context<'_>, run: &ForeignRun) -> Result<(), Refusal>
     context.check_act(GuardedAct::OfPerson("adopt a run"))?;
     let registry = registry(context)
         .ok_or_else(|| Refusal::new(RefusalCode::Io, "cannot record the run: HOME is not set"))?;
-    Ok(registry.own(&run.folder, context.now())?)
+    Ok(registry.own(&run.folder, &recorded_changes(&run.folder), context.now())?)
 }

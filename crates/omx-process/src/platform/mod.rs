@@ -8,6 +8,7 @@
 //! - `read_command_line`, `read_environment`, `read_working_directory`, `read_executable`:
 //!   details of a process
 //! - `exclusive_lock_holders`, `is_this_program`: who holds a lock, and whether that is omx
+//! - `find_mount_below`: file systems that are mounted inside a folder
 //! - `set_process_name`: the name of this process in the table
 //! - `read_boot_id`: what tells one boot of the machine from the next
 //! - [`ProcessHandle`]: a process that stays the same one while the handle is open
@@ -30,7 +31,7 @@ pub use landlock::{LandlockSupport, landlock_support};
 #[cfg(target_os = "linux")]
 pub use linux::{
     ProcessHandle, anonymous_file, detached_command, directory_names, exclusive_lock_holders,
-    is_this_program, read_boot_id, read_executable, read_working_directory,
+    find_mount_below, is_this_program, read_boot_id, read_executable, read_working_directory,
 };
 #[cfg(target_os = "linux")]
 pub(crate) use linux::{

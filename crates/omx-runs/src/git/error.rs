@@ -16,6 +16,12 @@ pub enum GitError {
         /// The program that was looked up.
         program: PathBuf,
     },
+    /// A link is in the place of a worktree.
+    #[error("{} is a link in the place of a worktree; nothing is read or written through it", path.display())]
+    LinkedWorktree {
+        /// The link.
+        path: PathBuf,
+    },
     /// This version of git lacks a required feature.
     #[error("git is too old: 2.38 or newer is needed to detect conflicts without changing files")]
     TooOld,

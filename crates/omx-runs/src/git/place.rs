@@ -208,6 +208,9 @@ impl Checkout {
     pub fn worktree(&self, path: &Path) -> Result<Self, GitError> {
         let missing = || GitError::NoWorktree { path: path.to_owned() };
         let path = &real(path).map_err(|_| missing())?;
+        if path.is_symlink() {
+            return Err(GitError::LinkedWorktree { path: path.to_owned() });
+        }
         let git_dir = self.worktree_git_dir(path)?.ok_or_else(missing)?;
         let checkout = Self {
             git: self.git.clone(),

@@ -1,8 +1,10 @@
 //! Removes a worktree if that loses nothing: everything in it is committed, and its
 //! commits are in the person's branch.
 
+use std::io;
 use std::path::{Path, PathBuf};
 
+use omx_process::platform::find_mount_below;
 use omx_store::remove_tree;
 
 use super::add::{Registered, real};
@@ -33,8 +35,21 @@ pub enum KeptWorktree {
     Locked(String),
     /// It has another branch checked out, or belongs to another repository.
     Foreign,
+    /// A link is in its place, and what it leads to is not the run's.
+    Linked,
+    /// A file system is mounted here, whose content is not the run's.
+    Mounted(PathBuf),
+    /// git does not know it as a worktree.
+    Forgotten,
     /// git itself refused, in its own words.
     Refused(String),
+}
+
+impl KeptWorktree {
+    /// Whether this is what happens to runs whose work is not merged yet.
+    pub fn is_usual(&self) -> bool {
+        matches!(self, Self::Dirty(_) | Self::InProgress(_) | Self::Unmerged)
+    }
 }
 
 impl Checkout {
@@ -82,6 +97,11 @@ impl Checkout {
         let tip = self.tip(branch)?;
         match self.reason_to_keep(&path, branch, known.as_ref())? {
             None | Some(KeptWorktree::Dirty(_) | KeptWorktree::InProgress(_)) => {}
+            // Of a link, only the link.
+            Some(KeptWorktree::Forgotten | KeptWorktree::Linked) => {
+                let failed = |error| GitError::io("remove", &path, io::Error::other(error));
+                remove_tree(&path).map_err(failed)?;
+            }
             Some(why) => return Ok(Err(why)),
         }
         if known.is_some() {
@@ -128,8 +148,15 @@ impl Checkout {
         branch: &BranchName,
         known: Option<&Registered>,
     ) -> Result<Option<KeptWorktree>, GitError> {
-        let is_there = path.symlink_metadata().is_ok();
-        let Some(known) = known else { return Ok(is_there.then_some(KeptWorktree::Foreign)) };
+        let found = path.symlink_metadata();
+        let is_there = found.is_ok();
+        if found.is_ok_and(|found| !found.is_dir()) {
+            return Ok(Some(KeptWorktree::Linked));
+        }
+        if let Some(mount) = find_mount_below(path) {
+            return Ok(Some(KeptWorktree::Mounted(mount)));
+        }
+        let Some(known) = known else { return Ok(is_there.then_some(KeptWorktree::Forgotten)) };
         if let Some(reason) = &known.locked {
             return Ok(Some(KeptWorktree::Locked(reason.clone())));
         }

@@ -73,7 +73,7 @@ fn r12_what_is_locked_foreign_or_in_the_middle_of_something_stays() {
 
     let foreign = stage.worktree_path(2);
     write(&foreign, "mine", "x");
-    assert_eq!(kept(&stage, 2), KeptWorktree::Foreign);
+    assert_eq!(kept(&stage, 2), KeptWorktree::Forgotten);
     assert!(foreign.join("mine").exists());
 }
 

@@ -215,12 +215,17 @@ impl RunFolder {
             .map_err(|error| StoreError::Corrupt { path, why: error.to_string() })
     }
 
-    /// The hash of what the run was asked to do.
-    pub(crate) fn spec_hash(&self) -> Result<ContentHash, StoreError> {
+    /// The hash of what the run was asked to do, with these changes since.
+    pub(crate) fn spec_hash(&self, changes: &[String]) -> Result<ContentHash, StoreError> {
         let path = self.path.join(SPEC_FILE);
         let read = dir::read(&self.fd, SPEC_FILE, &path, MAX_SPEC_BYTES)?
             .ok_or_else(|| StoreError::io("open", &path, std::io::ErrorKind::NotFound))?;
-        Ok(ContentHash::from_content(&read.bytes))
+        let mut content = read.bytes;
+        for change in changes {
+            content.push(b'\n');
+            content.extend_from_slice(change.as_bytes());
+        }
+        Ok(ContentHash::from_content(&content))
     }
 
     /// Reads another document of the run; `None` if it has none with this name.

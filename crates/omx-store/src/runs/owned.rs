@@ -26,7 +26,11 @@ const OWNED: &str = "owned";
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 struct OwnedRun {
     run: RunId,
+    /// What the run was asked to do, and how the person has changed that since.
     spec: ContentHash,
+    /// The same after a change that is being recorded: it may be in the journal or not.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    next: Option<ContentHash>,
     at: Timestamp,
     /// The run's folder. Earlier versions did not record it.
     #[serde(default)]
@@ -50,29 +54,56 @@ pub enum RunTitle {
 }
 
 impl RunRegistry {
-    /// Records that a run is the person's: its id, the hash of what it was asked to do, and
-    /// its folder. The record stays until the run is removed.
-    pub fn own(&self, run: &RunFolder, at: Timestamp) -> Result<(), StoreError> {
+    /// Records that a run is the person's: its id, the hash of what it was asked to do with
+    /// these changes, and its folder. The record stays until the run is removed.
+    pub fn own(
+        &self,
+        run: &RunFolder,
+        changes: &[String],
+        at: Timestamp,
+    ) -> Result<(), StoreError> {
+        self.write_record(&OwnedRun {
+            run: run.id().clone(),
+            spec: run.spec_hash(changes)?,
+            next: None,
+            at,
+            folder: Some(RecordedFolder(run.path().to_owned())),
+        })
+    }
+
+    /// Records that the person is about to change what a run was asked to do. Until
+    /// [`Self::own`] follows, the run is the person's with and without the last change.
+    pub fn announce_change(
+        &self,
+        run: &RunFolder,
+        changes: &[String],
+        at: Timestamp,
+    ) -> Result<(), StoreError> {
+        let before = changes.split_last().map_or(changes, |(_, before)| before);
+        self.write_record(&OwnedRun {
+            run: run.id().clone(),
+            spec: run.spec_hash(before)?,
+            next: Some(run.spec_hash(changes)?),
+            at,
+            folder: Some(RecordedFolder(run.path().to_owned())),
+        })
+    }
+
+    fn write_record(&self, record: &OwnedRun) -> Result<(), StoreError> {
         let path = self.folder.join(OWNED);
         let fail = |error| StoreError::io("make the folder", &path, error);
         DirBuilder::new().recursive(true).mode(0o700).create(&path).map_err(fail)?;
         let folder = open_plain(&path)?.ok_or_else(|| fail(std::io::ErrorKind::NotFound.into()))?;
-        let name = file_name(run.id());
-        let record = OwnedRun {
-            run: run.id().clone(),
-            spec: run.spec_hash()?,
-            at,
-            folder: Some(RecordedFolder(run.path().to_owned())),
-        };
-        let text = serde_json::to_vec(&record)
+        let name = file_name(&record.run);
+        let text = serde_json::to_vec(record)
             .map_err(|error| StoreError::io("write", &path.join(&name), error))?;
         replace(&folder, &name, &path.join(&name), &text, Durability::Flushed)
     }
 
-    /// Whether a run is on record as the person's, with what it was asked to do unchanged,
-    /// and in its place. A project may be moved, so a folder that is gone is no reason
+    /// Whether a run is on record as the person's, with what it was asked to do, and these
+    /// changes of it, and in its place. A project may be moved, so a folder that is gone is no reason
     /// against it; a copy beside the original is.
-    pub fn title(&self, run: &RunFolder) -> Result<RunTitle, StoreError> {
+    pub fn title(&self, run: &RunFolder, changes: &[String]) -> Result<RunTitle, StoreError> {
         let path = self.folder.join(OWNED);
         let Some(folder) = open_plain(&path)? else { return Ok(RunTitle::Foreign) };
         let name = file_name(run.id());
@@ -80,8 +111,10 @@ impl RunRegistry {
             return Ok(RunTitle::Foreign);
         };
         let record: Option<OwnedRun> = serde_json::from_slice(&file.bytes).ok();
-        let hash = run.spec_hash()?;
-        let record = record.filter(|record| record.run == *run.id() && record.spec == hash);
+        let hash = run.spec_hash(changes)?;
+        let record = record.filter(|record| {
+            record.run == *run.id() && (record.spec == hash || record.next.as_ref() == Some(&hash))
+        });
         Ok(match record.map(|record| record.folder) {
             None => RunTitle::Foreign,
             Some(None) => RunTitle::Own,

@@ -239,7 +239,7 @@ fn a_short_key_and_its_section_can_be_set_in_any_order() {
         let file = project.home().join(".config/omx/config.toml");
         fs::create_dir_all(file.parent().unwrap()).unwrap();
         fs::write(&file, "sandbox = \"required\" # mine\nallow = \"edits\"\n").unwrap();
-        let value = |key: &str| if key == "sandbox.write" { "/a:/b" } else { "required" };
+        let value = |key: &str| if key == "sandbox.write" { "/a, /b" } else { "required" };
         for key in [first, "sandbox.write", "sandbox", "sandbox.hide", "sandbox.mode"] {
             let value = if key == "sandbox.hide" { "/c" } else { value(key) };
             let outcome = project.omx(&["config", "set", key, value]);

@@ -1,7 +1,7 @@
 //! Merging says what it merges, and what a killed start left is found.
 
 use std::fs;
-use std::os::unix::fs::PermissionsExt;
+use std::os::unix::fs::{PermissionsExt, symlink};
 
 use omx_testkit::CommandOutcome;
 use rustix::process::geteuid;
@@ -115,6 +115,77 @@ fn surface_5_5_a_worktree_with_closed_folders_is_discarded() {
     assert!(!worktree.exists() && !folder.exists(), "{outcome:?}");
     let listed = git(&repository, &["worktree", "list"]);
     assert_eq!(listed.lines().count(), 1, "{listed}");
+}
+
+/// What is mounted in a worktree is not the run's to remove.
+#[test]
+fn surface_5_5_nothing_is_removed_through_a_mount() {
+    let repository = complete();
+    git(&repository, &["merge", "--quiet", &format!("omx-run/{}", repository.id())]);
+    let worktree = repository.project.root().join(".omx/worktrees/run").join(repository.id());
+    let mounted = worktree.join("node_modules/mine");
+    fs::create_dir_all(&mounted).unwrap();
+    let mine = repository.project.folder().join("my photos");
+    fs::create_dir(&mine).unwrap();
+    fs::write(mine.join("photo"), "x").unwrap();
+    for words in [&["runs", "gc"][..], &["runs", "discard", &repository.id(), "--force"]] {
+        let omx = repository.project.omx_command(words);
+        let mut command = repository.project.command("unshare");
+        let script = "mount --bind \"$0\" \"$1\" && shift && exec \"$@\"";
+        command.args(["--map-root-user", "--mount", "sh", "-c", script]).args([&mine, &mounted]);
+        command.arg(omx.get_program()).args(omx.get_args());
+        let outcome = CommandOutcome::from(command.output().unwrap());
+        let words = format!("a file system is mounted at {}", mounted.display());
+        let said = format!("{}{}", outcome.stdout, outcome.stderr);
+        assert!(said.contains(&words), "{outcome:?}");
+        assert!(mine.join("photo").exists() && worktree.join("work.txt").exists(), "{outcome:?}");
+    }
+    let outcome = discard(&repository);
+    assert_eq!(outcome.code, Some(0), "{outcome:?}");
+    assert!(!worktree.exists(), "{outcome:?}");
+}
+
+/// An agent that works in place can put a link where another run's worktree was.
+#[test]
+fn surface_5_5_nothing_is_removed_through_a_link() {
+    let repository = complete();
+    let project = &repository.project;
+    git(&repository, &["merge", "--quiet", &format!("omx-run/{}", repository.id())]);
+    let worktree = project.root().join(".omx/worktrees/run").join(repository.id());
+    let mine = project.folder().join("mine");
+    fs::create_dir(&mine).unwrap();
+    fs::write(mine.join("photo"), "x").unwrap();
+    fs::remove_dir_all(&worktree).unwrap();
+    // To a folder of the person, and to the checkout, which is clean and merged.
+    for target in [&mine, &project.root()] {
+        symlink(target, &worktree).unwrap();
+        let before = (fs::read_dir(target).unwrap().count(), git(&repository, &["log", "-1"]));
+        let collected = project.omx(&["runs", "gc"]);
+        assert!(collected.stdout.contains("a link is in its place"), "{collected:?}");
+        assert!(worktree.is_symlink(), "{collected:?}");
+        let resumed = project.omx(&["runs", "resume", &repository.id()]);
+        assert_ne!(resumed.code, Some(0), "{resumed:?}");
+        let after = (fs::read_dir(target).unwrap().count(), git(&repository, &["log", "-1"]));
+        assert_eq!(after, before, "{resumed:?}");
+        fs::remove_file(&worktree).unwrap();
+    }
+    symlink(&mine, &worktree).unwrap();
+    let outcome = discard(&repository);
+    assert_eq!(outcome.code, Some(0), "{outcome:?}");
+    assert!(mine.join("photo").exists() && !worktree.is_symlink(), "{outcome:?}");
+    assert!(project.root().join(".git").is_dir());
+}
+
+/// git may have forgotten a worktree of which not everything could be removed.
+#[test]
+fn surface_5_5_a_worktree_that_git_has_forgotten_is_discarded() {
+    let repository = complete();
+    let worktree = repository.project.root().join(".omx/worktrees/run").join(repository.id());
+    git(&repository, &["worktree", "remove", "--force", worktree.to_str().unwrap()]);
+    fs::create_dir_all(worktree.join("left")).unwrap();
+    let outcome = discard(&repository);
+    assert_eq!(outcome.code, Some(0), "{outcome:?}");
+    assert!(!worktree.exists(), "{outcome:?}");
 }
 
 #[test]

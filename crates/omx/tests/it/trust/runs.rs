@@ -178,6 +178,34 @@ fn trust_2_3_status_names_a_killed_run_that_was_changed() {
     assert_listed_as_foreign(project, &repository.id());
 }
 
+/// The journal can come with a pull, or be written by an agent that works in place.
+#[test]
+fn trust_2_3_a_run_whose_journal_changes_what_it_does_is_foreign() {
+    let repository = Repository::new();
+    let outcome = repository.run("ralph", &["--budget-tokens", "1", "greet"]);
+    assert_eq!(outcome.code, Some(5), "{outcome:?}");
+    let (project, id) = (&repository.project, repository.id());
+    // What the person changes stays the person's.
+    let resumed = project.omx(&["runs", "resume", &id, "--check", "sh check.sh; true"]);
+    assert_eq!(resumed.code, Some(5), "{resumed:?}");
+    let listed = project.omx(&["runs", "--json"]).ok();
+    assert_eq!(listed["runs"][0]["foreign"], serde_json::Value::Null, "{listed:#}");
+    let journal = repository.run_folder().join("journal.jsonl");
+    let text = fs::read_to_string(&journal).unwrap();
+    let ran = project.folder().join("ran");
+    let seq = text.lines().count() + 1;
+    let check = format!("touch '{}'", ran.display());
+    let record = serde_json::json!({"kind": "spec_changed", "allow": "all", "check": check});
+    let line = serde_json::json!({"seq": seq, "at": "2026-11-16T10:00:00.000Z", "record": record});
+    fs::write(&journal, format!("{text}{line}\n")).unwrap();
+    assert_listed_as_foreign(project, &id);
+    assert_foreign(&project.omx(&["runs", "resume", &id, "--budget-tokens", "1000000"]));
+    assert!(!ran.exists());
+    // Adopting it shows what it would do now.
+    let shown = project.omx(&["runs", "adopt", &id]);
+    assert!(shown.stdout.contains(&check) || shown.stderr.contains(&check), "{shown:?}");
+}
+
 #[test]
 fn trust_2_3_gc_leaves_a_foreign_run_alone() {
     let (clone, id) = clone_with_run();
