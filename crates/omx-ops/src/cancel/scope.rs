@@ -32,8 +32,8 @@ pub(super) fn only_scope(store: &Store, report: &mut CancelReport) -> Result<Sco
             Err(Refusal::new(
                 RefusalCode::AmbiguousSession,
                 format!(
-                    "modes are active in several sessions: {}; name one (--session-id ID), or \
-                     cancel every session (--every-session)",
+                    "modes are active in several sessions: {}; name one by its session id, or \
+                     cancel every session",
                     list.join("; ")
                 ),
             ))
