@@ -8,7 +8,7 @@ use crate::left_out::is_build_output;
 /// How many entries are named.
 const MAX_NAMED: usize = 8;
 
-/// What a worktree has and its branch has not, summed up by top folder.
+/// Files that a worktree has and its branch lacks, grouped by top-level folder.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct AbsentFiles {
     /// The first entries: those that a tool can make again come last.
@@ -56,7 +56,7 @@ impl AbsentFiles {
 }
 
 /// Whether this is the output of a build, by its name. What is ignored and has one of these
-/// names is hardly ever what a check needs.
+/// names is rarely what a check needs.
 fn is_made_by_tools(path: &str) -> bool {
     let folders = ["target/", "dist/", "build/", "out/", ".cache/", "coverage/"];
     is_build_output(path) || folders.iter().any(|folder| path.starts_with(folder))

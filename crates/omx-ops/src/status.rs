@@ -53,7 +53,7 @@ pub struct StatusReport {
     pub active: Vec<ActiveMode>,
     /// One answer for each session that has active modes.
     pub stops: Vec<StopAnswer>,
-    /// Runs among the sessions that the person neither started nor adopted as they are.
+    /// Foreign runs among the active sessions.
     pub foreign: Vec<RunId>,
     /// Documents that could not be read.
     pub unreadable: Vec<UnreadableDocument>,

@@ -87,6 +87,15 @@ pub struct RunListing<T> {
     pub older: usize,
 }
 
+/// Which runs to list, and in how much detail.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct RunListQuery {
+    /// Which runs.
+    pub range: ListRange,
+    /// How much of each.
+    pub detail: ListDetail,
+}
+
 /// Which runs are listed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum ListRange {
@@ -175,7 +184,7 @@ impl<'a> RunOwners<'a> {
         self.registry.is_some() && !self.ids.contains(id)
     }
 
-    /// Whether a run is not the person's as it is. One that nobody can compare is not.
+    /// Whether a run is foreign. A run that cannot be compared with its record is not.
     fn is_foreign(&self, folder: &RunFolder) -> bool {
         let Some(registry) = self.registry else { return false };
         self.lacks(folder.id())
@@ -194,16 +203,16 @@ struct IndexedRun<'a> {
 }
 
 /// Lists the runs of a project. An unreadable run is listed as such and hides no other.
-/// The registry says which are the person's; without one, all are. `show` makes of each
-/// run what the caller keeps of it, on all processors: thousands of runs are sooner shown
-/// than stored.
+/// The registry says which are the person's; without one, all are. `show` converts each
+/// run, on all processors, so that thousands of runs need not be kept in memory.
 pub fn list_runs<T: Send>(
     store: &Store,
     registry: Option<&RunRegistry>,
     now: Timestamp,
-    (range, detail): (ListRange, ListDetail),
+    query: RunListQuery,
     show: impl Fn(ListedOverview) -> T + Sync,
 ) -> Result<RunListing<T>, Refusal> {
+    let RunListQuery { range, detail } = query;
     let mut listing = RunListing { runs: Vec::new(), unreadable: Vec::new(), older: 0 };
     let ids = store.run_ids()?;
     let Some(stamps) = store.run_stamps()? else { return Ok(listing) };
@@ -282,8 +291,8 @@ fn pair(ids: Vec<RunId>, index: &str) -> Vec<IndexedRun<'_>> {
     ids.into_iter().map(pair).collect()
 }
 
-/// Tells the runs that are left out from those that are listed. The index has no run that
-/// was live when it was written, so only those that it has can be left out.
+/// Separates the runs to leave out from those to list. A run that was live when the index
+/// was written is not in the index, so only indexed runs are left out.
 fn split<'a>(
     mut runs: Vec<IndexedRun<'a>>,
     range: ListRange,
@@ -320,7 +329,7 @@ fn read(
     Ok(Some((overview(store, &folder)?, owners.is_foreign(&folder))))
 }
 
-/// What a line says, if it is still true. A run whose record does not fit is compared anew.
+/// The run that a line describes, if neither its files nor its record changed since.
 fn unchanged(
     stamps: &RunStamps,
     owners: &RunOwners<'_>,

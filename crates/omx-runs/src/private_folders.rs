@@ -19,7 +19,7 @@ const LOCK: &str = "lock";
 const CONTENT: &str = "files";
 /// The socket on which omx hears its agents.
 const RELAY: &str = "relay";
-/// How many places beside a taken one are tried.
+/// How many other names to try if somebody else has taken a folder's name.
 const MAX_BESIDE: usize = 9;
 
 /// Where private folders are made.

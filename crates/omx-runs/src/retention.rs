@@ -14,7 +14,9 @@ use omx_store::runs::{LockHolder, RunAcquisition, RunFolder, RunRegistry, RunRem
 
 use crate::env::ProjectEnv;
 use crate::git::{BranchName, CommitId, GitLocation, KeptWorktree, RemovedWorktree};
-use crate::listing::{ListDetail, ListRange, ListedOverview, RunListing, UnreadableRun, list_runs};
+use crate::listing::{
+    ListDetail, ListRange, ListedOverview, RunListQuery, RunListing, UnreadableRun, list_runs,
+};
 use crate::orphans::collect_orphans;
 use crate::spec::{RunSpec, Workspace};
 use crate::{stop, workspace};
@@ -60,7 +62,7 @@ pub fn collect_garbage(
     registry: Option<&RunRegistry>,
 ) -> Result<RetentionReport, Refusal> {
     let store = env.store;
-    let all = (ListRange::All, ListDetail::Summary);
+    let all = RunListQuery { range: ListRange::All, detail: ListDetail::Summary };
     let RunListing { runs, unreadable, .. } = list_runs(store, registry, env.now, all, |run| run)?;
     let mut report = RetentionReport { unreadable, ..RetentionReport::default() };
     let left = leftovers(env)?;
@@ -122,7 +124,7 @@ fn clear(env: &ProjectEnv<'_>, id: &RunId, removed: &mut Vec<RunId>) -> Result<(
 /// A worktree that stays.
 struct Leftover {
     why: String,
-    /// Whether this happens to every run whose work is not merged yet.
+    /// Whether it stays only because its work is not merged yet.
     is_usual: bool,
 }
 

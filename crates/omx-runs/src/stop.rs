@@ -200,7 +200,7 @@ pub fn describe_stranger(store: &Store, id: &RunId) -> Option<String> {
     ))
 }
 
-/// The runs whose lock is held, by whomever.
+/// The runs whose lock some process holds, whether or not it drives the run.
 pub fn locked_runs(store: &Store) -> Vec<RunId> {
     let runs = store.runs().unwrap_or_default().into_iter();
     runs.filter(|run| run.liveness != Liveness::Ended).map(|run| run.id).collect()

@@ -23,7 +23,7 @@ pub struct Inspection {
 }
 
 impl Inspection {
-    /// Nothing could be found out, so anything may have happened.
+    /// The inspection failed, so the step may have changed anything.
     pub const FAILED: Self =
         Self { record: ConversationRecord::Unknown, workspace: WorkspaceState::MayHaveChanged };
 }

@@ -260,14 +260,20 @@ fn r14_a_limit_is_waited_for_and_counts_as_nothing() {
     }
 }
 
-#[test]
-fn conductor_5_2_a_run_over_its_budget_opens_nothing_when_it_is_resumed() {
+/// A ralph whose agent has just used up the budget.
+fn at_its_budget() -> (EngineHarness, StepKey) {
     let mut spec = kit::spec(Mode::Ralph);
     spec.budget.tokens = Some(10);
     let mut play = EngineHarness::new(spec);
     let (step, _) = play.opened();
     play.report(&step, started("c1"));
     play.report(&step, AgentEvent::Usage(UsageDelta { input_tokens: 10, ..UsageDelta::default() }));
+    (play, step)
+}
+
+#[test]
+fn conductor_5_2_a_run_over_its_budget_opens_nothing_when_it_is_resumed() {
+    let (mut play, step) = at_its_budget();
     assert!(matches!(&play.effects.last(), Some(RunEffect::Command(_, AgentCommand::End))));
     play.report(&step, AgentEvent::Ended(None));
     assert!(matches!(play.closed(), RunOutcome::Budget(_)));
@@ -278,12 +284,7 @@ fn conductor_5_2_a_run_over_its_budget_opens_nothing_when_it_is_resumed() {
 
 #[test]
 fn conductor_a_run_that_the_person_interrupts_does_not_continue_with_a_higher_budget() {
-    let mut spec = kit::spec(Mode::Ralph);
-    spec.budget.tokens = Some(10);
-    let mut play = EngineHarness::new(spec);
-    let (step, _) = play.opened();
-    play.report(&step, started("c1"));
-    play.report(&step, AgentEvent::Usage(UsageDelta { input_tokens: 10, ..UsageDelta::default() }));
+    let (mut play, step) = at_its_budget();
     play.handle(RunEvent::Interrupted);
     let budget = Budget { tokens: Some(1000), ..Budget::default() };
     let change = LimitChange { budget, ..LimitChange::default() };

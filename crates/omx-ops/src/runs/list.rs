@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use omx_kernel::{Refusal, RunId, Value};
 use omx_runs::listing::{
-    ListDetail, ListRange, ListedOverview, RunListing, UnreadableRun, list_runs,
+    ListDetail, ListRange, ListedOverview, RunListQuery, RunListing, UnreadableRun, list_runs,
 };
 use omx_store::json;
 use serde_json::json;
@@ -83,5 +83,6 @@ pub fn run_list_as<T: Send>(
 ) -> Result<RunListing<T>, Refusal> {
     let store = context.store_for(request.project.as_deref())?;
     let (registry, now) = (registry(context), context.now());
-    list_runs(&store, registry.as_ref(), now, (request.range, detail), show)
+    let query = RunListQuery { range: request.range, detail };
+    list_runs(&store, registry.as_ref(), now, query, show)
 }

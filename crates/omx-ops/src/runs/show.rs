@@ -31,7 +31,7 @@ pub struct RunReport {
     pub entries: Vec<JournalEntry<Record>>,
     /// Whose it is.
     pub ownership: RunOwnership,
-    /// Files of its worktree that are not in its branch. Of a live run nobody knows yet.
+    /// Files of its worktree that are not in its branch. Empty while the run is live.
     pub absent: AbsentFiles,
 }
 

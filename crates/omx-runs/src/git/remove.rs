@@ -35,9 +35,9 @@ pub enum KeptWorktree {
     Locked(String),
     /// It has another branch checked out, or belongs to another repository.
     Foreign,
-    /// A link is in its place, and what it leads to is not the run's.
+    /// There is a link in its place. The link's target does not belong to the run.
     Linked,
-    /// A file system is mounted here, whose content is not the run's.
+    /// A file system is mounted at this path. Its files do not belong to the run.
     Mounted(PathBuf),
     /// git does not know it as a worktree.
     Forgotten,
@@ -46,7 +46,7 @@ pub enum KeptWorktree {
 }
 
 impl KeptWorktree {
-    /// Whether this is what happens to runs whose work is not merged yet.
+    /// Whether the worktree is kept only because its work is not merged yet.
     pub fn is_usual(&self) -> bool {
         matches!(self, Self::Dirty(_) | Self::InProgress(_) | Self::Unmerged)
     }
