@@ -38,6 +38,7 @@ mod mcp_protocol;
 mod messages;
 mod previous_version;
 mod real_agents;
+mod seeds;
 mod setup;
 mod skills;
 mod skills_real;

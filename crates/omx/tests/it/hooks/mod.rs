@@ -8,7 +8,7 @@ mod events;
 mod failures;
 mod fuzz;
 mod identity;
-mod kit;
+pub mod kit;
 mod prompts;
 mod races;
 mod real;

@@ -1,0 +1,8 @@
+//! The statements of the seed documents (docs/seeds.md): the page itself, and the
+//! statements that no test of the feature shows.
+
+mod autopilot;
+mod cancel;
+mod omc;
+mod page;
+mod state;
