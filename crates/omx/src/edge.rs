@@ -188,7 +188,8 @@ pub fn environment() -> BTreeMap<OsString, OsString> {
 /// The agent that this process works for, by the guard above it.
 pub fn calling_agent() -> Option<CallingAgent> {
     let guard = AncestorGuard::find()?;
-    let context = guard.context.and_then(|text| serde_json::from_str(text.to_str()?).ok());
+    let context =
+        guard.context.as_deref().and_then(|text| serde_json::from_str(text.to_str()?).ok());
     Some(CallingAgent { context })
 }
 

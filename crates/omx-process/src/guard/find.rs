@@ -4,6 +4,7 @@
 use std::ffi::OsString;
 use std::os::unix::ffi::OsStringExt;
 use std::os::unix::process::parent_id;
+use std::sync::OnceLock;
 
 use crate::platform;
 use crate::process_info::{ProcessId, ProcessInfo};
@@ -23,10 +24,16 @@ pub struct AncestorGuard {
 }
 
 impl AncestorGuard {
-    /// Finds the guard above this process.
-    pub fn find() -> Option<Self> {
-        let guard = platform::find_outermost_named(parent_id(), GUARD_NAME)?;
-        Some(Self { context: read_context(guard) })
+    /// Finds the guard above this process. A process never changes its guard, so the
+    /// first answer stays valid: a server looks only once, and what outlives a killed
+    /// guard still counts as its own.
+    pub fn find() -> Option<&'static Self> {
+        static GUARD: OnceLock<Option<AncestorGuard>> = OnceLock::new();
+        let find = || {
+            let guard = platform::find_outermost_named(parent_id(), GUARD_NAME)?;
+            Some(Self { context: read_context(guard) })
+        };
+        GUARD.get_or_init(find).as_ref()
     }
 }
 
