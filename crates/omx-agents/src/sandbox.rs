@@ -42,6 +42,8 @@ impl AgentSandbox {
     ) -> Result<Confinement, String> {
         let Some(means) = &self.means else { return Ok(Confinement::Unconfined) };
         let mut rules = self.rules.clone();
+        let own_login = driver.kind().login_files();
+        rules.hidden.retain(|path| !own_login.iter().any(|name| path.ends_with(name)));
         for folder in driver.state_folders(env) {
             let mut builder = DirBuilder::new();
             builder.recursive(true).mode(0o700);

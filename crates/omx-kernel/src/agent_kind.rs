@@ -72,6 +72,17 @@ impl AgentKind {
             Self::Rehearsal => None,
         }
     }
+
+    /// The files below the home directory that hold the person's login. No other agent
+    /// needs them.
+    pub const fn login_files(self) -> &'static [&'static str] {
+        match self {
+            Self::Codex => &[".codex/auth.json"],
+            Self::Claude => &[".claude/.credentials.json", ".claude.json"],
+            Self::Gemini => &[".gemini/oauth_creds.json", ".gemini/gemini-credentials.json"],
+            Self::Rehearsal => &[],
+        }
+    }
 }
 
 impl fmt::Display for AgentKind {

@@ -40,10 +40,11 @@ pub use runs::{
     NoLauncher, RunAnswerReport, RunAnswerRequest, RunChange, RunDiscardReport, RunDiscardRequest,
     RunIntegrateReport, RunIntegrateRequest, RunLauncher, RunLimitReport, RunLimitRequest,
     RunListReport, RunListRequest, RunOwnership, RunReport, RunRequest, RunResumeRequest,
-    RunSelector, RunStartReport, RunStatusReport, find_resumable, find_run, lost_runs, open_run,
-    parse_span, parse_stages, parse_usd, preset_stages, read_stages, record_change, register_run,
-    run_answer, run_attach, run_cancel, run_discard, run_gc, run_integrate, run_limit, run_list,
-    run_list_as, run_list_live, run_resume, run_show, run_start, run_status,
+    RunSelector, RunStartReport, RunStatusReport, find_complete, find_resumable, find_run,
+    lost_runs, open_run, parse_span, parse_stages, parse_usd, preset_stages, read_stages,
+    record_change, register_run, run_answer, run_attach, run_cancel, run_discard, run_gc,
+    run_integrate, run_limit, run_list, run_list_as, run_list_live, run_resume, run_show,
+    run_start, run_status,
 };
 pub use runs::{ForeignRun, absent_value, require_own, run_adopt, run_to_adopt};
 pub use status::{ActiveMode, StatusReport, status};

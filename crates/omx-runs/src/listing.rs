@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use std::collections::HashSet;
 use std::time::Duration;
 
-use omx_kernel::{ForeignText, Mode, Refusal, RunId, Timestamp};
+use omx_kernel::{ForeignText, Mode, Refusal, RunId, RunState, Timestamp};
 use omx_store::runs::{RunFolder, RunIndexFile, RunRegistry, RunStamps, RunTitle};
 use omx_store::{FileStamp, Store, map_in_parallel};
 use serde::{Deserialize, Serialize};
@@ -33,7 +33,7 @@ pub struct ListedOverview {
     /// What it was asked to do.
     pub task: ForeignText,
     /// As in [`Overview::state`].
-    pub state: ForeignText,
+    pub state: RunState,
     /// The current phase.
     pub phase: Option<ForeignText>,
     /// What it waits for.
@@ -250,7 +250,7 @@ pub fn list_runs<T: Send>(
                     lines.push((Cow::Borrowed(id), Cow::Owned(line)));
                     new += 1;
                 }
-                if !is_in_range && seen.state != "running" {
+                if !is_in_range && seen.state != RunState::Running {
                     listing.older += 1;
                     continue;
                 }
@@ -365,9 +365,9 @@ fn index_line(
     json: &str,
     now: Timestamp,
 ) -> Option<String> {
-    let is_quiet = |stamp: &FileStamp| seen.state != "running" && stamp.is_quiet(now);
+    let is_quiet = |stamp: &FileStamp| seen.state != RunState::Running && stamp.is_quiet(now);
     let (journal, spec) = before.filter(|(journal, spec)| is_quiet(journal) && is_quiet(spec))?;
-    let document = match seen.is_resumable() {
+    let document = match seen.state.is_resumable() {
         true => Some(stamps.document(&seen.id, &seen.spec.mode.file_name())?),
         false => None,
     };

@@ -63,7 +63,7 @@ fn from_format_1(object: &mut Map<String, Value>) {
 
 #[cfg(test)]
 mod tests {
-    use omx_kernel::Mode;
+    use omx_kernel::{CloseReason, Mode};
 
     use super::*;
     use crate::record::Record;
@@ -138,7 +138,7 @@ mod tests {
         );
         assert_eq!(
             read(r#"{"kind":"closed","outcome":"limit","worked_ms":7}"#),
-            Record::Closed { outcome: "limit".to_owned(), why: String::new(), worked_ms: 7 }
+            Record::Closed { outcome: CloseReason::Limit, why: String::new(), worked_ms: 7 }
         );
     }
 }

@@ -1,6 +1,6 @@
 //! The overview of a run, for lists and reports. It works for live and ended runs.
 
-use omx_kernel::{ForeignText, Refusal, RunId, Scope, SessionId, Timestamp};
+use omx_kernel::{CloseReason, ForeignText, Refusal, RunId, RunState, Scope, SessionId, Timestamp};
 use omx_store::Store;
 use omx_store::runs::{JournalEntry, RunFolder};
 use serde_json::{Value, json};
@@ -19,9 +19,8 @@ pub struct Overview {
     pub id: RunId,
     /// What it was asked to do, with what the person has changed since.
     pub spec: RunSpec,
-    /// `running`, the outcome that the last process recorded, or `stopped` if that
-    /// process was killed before it could record one.
-    pub state: ForeignText,
+    /// What it does, or why it does nothing.
+    pub state: RunState,
     /// The reason, for people; may be empty.
     pub why: ForeignText,
     /// The current phase, from the run's document.
@@ -61,20 +60,20 @@ pub fn overview(store: &Store, folder: &RunFolder) -> Result<Overview, Refusal> 
                 }
             }
             Record::StepFinished { .. } => steps += 1,
-            Record::Closed { outcome, why, .. } => closed = Some((outcome.clone(), why.clone())),
+            Record::Closed { outcome, why, .. } => closed = Some((*outcome, why.clone())),
             Record::Opened { .. } => closed = None,
             _ => {}
         }
     }
     let (state, why) = match closed {
-        _ if is_alive => ("running".into(), ForeignText::default()),
-        Some((outcome, why)) if outcome == "complete" => (outcome.into(), why.into()),
+        _ if is_alive => (RunState::Running, ForeignText::default()),
+        Some((CloseReason::Complete, why)) => (RunState::COMPLETE, why.into()),
         // Its process could not record the cancel, or was gone.
         _ if store.is_marked_cancelled(&Scope::Session(folder.id().session())) => {
-            ("cancelled".into(), ForeignText::default())
+            (RunState::Closed(CloseReason::Cancelled), ForeignText::default())
         }
-        Some((outcome, why)) => (outcome.into(), why.into()),
-        None => ("stopped".into(), "the process that drove it is gone".into()),
+        Some((outcome, why)) => (RunState::Closed(outcome), why.into()),
+        None => (RunState::Stopped, "the process that drove it is gone".into()),
     };
     let (phase, waiting) = read_document(store, folder.id(), &spec).unwrap_or_default();
     let last = entries.last().map(|entry| entry.at);
@@ -141,10 +140,5 @@ impl Overview {
             object
         });
         by.collect()
-    }
-
-    /// Whether the run can be resumed.
-    pub fn is_resumable(&self) -> bool {
-        self.state != "running" && self.state != "complete"
     }
 }

@@ -3,6 +3,7 @@
 //!
 //! Aliases name the kinds that earlier versions wrote; see `migrate.rs`.
 
+use omx_kernel::CloseReason;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -147,8 +148,8 @@ pub enum Record {
     },
     /// A process stopped driving the run.
     Closed {
-        /// `complete`, `failed`, `blocked_on_user`, `cancelled`, `limit` or `interrupted`.
-        outcome: String,
+        /// The reason, for programs.
+        outcome: CloseReason,
         /// The reason, for people.
         #[serde(default, skip_serializing_if = "String::is_empty")]
         why: String,

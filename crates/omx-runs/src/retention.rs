@@ -6,7 +6,7 @@ use std::collections::HashSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use omx_kernel::{ForeignText, Refusal, RefusalCode, RunId, SessionId, Timestamp};
+use omx_kernel::{ForeignText, Refusal, RefusalCode, RunId, RunState, SessionId, Timestamp};
 use omx_process::git_dir::{find_worktree_top, git_dir};
 use omx_process::read_plain_file;
 use omx_store::ArtifactFolder;
@@ -14,9 +14,7 @@ use omx_store::runs::{LockHolder, RunAcquisition, RunFolder, RunRegistry, RunRem
 
 use crate::env::ProjectEnv;
 use crate::git::{BranchName, CommitId, GitLocation, KeptWorktree, RemovedWorktree};
-use crate::listing::{
-    ListDetail, ListRange, ListedOverview, RunListQuery, RunListing, UnreadableRun, list_runs,
-};
+use crate::listing::{ListDetail, ListRange, RunListQuery, RunListing, UnreadableRun, list_runs};
 use crate::orphans::collect_orphans;
 use crate::spec::{RunSpec, Workspace};
 use crate::{stop, workspace};
@@ -70,7 +68,8 @@ pub fn collect_garbage(
     let mut oldest_kept = env.now;
     for run in runs {
         let is_old = run.last().is_some_and(|last| env.now.millis_since(last) > kept_ms);
-        let is_due = has_ended(&run) && !run.is_foreign && (is_old || run.state == "complete");
+        let is_due =
+            run.state.is_final() && !run.is_foreign && (is_old || run.state == RunState::COMPLETE);
         let cleared = match is_due && left.contains(&run.id) {
             true => clear(env, &run.id, &mut report.worktrees),
             false => Ok(()),
@@ -151,11 +150,6 @@ fn branches(root: &Path, prefix: &str) -> Vec<String> {
     let name = |line: &str| Some(line.split_once(' ')?.1.strip_prefix(prefix)?.to_owned());
     names.extend(packed.lines().filter_map(name));
     names
-}
-
-/// Whether a run has reached a final outcome.
-fn has_ended(run: &ListedOverview) -> bool {
-    ["complete", "failed", "cancelled", "limit"].contains(&run.state.raw())
 }
 
 enum WorktreeRemoval {

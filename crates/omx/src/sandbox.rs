@@ -9,7 +9,7 @@ use omx_kernel::confinement::{
     ConfinedBy, SandboxSetting, UnconfinedReason, UnconfinedStart, WorkspaceAccess,
     unconfined_start,
 };
-use omx_kernel::{AgentKind, Dialect, Refusal, RefusalCode};
+use omx_kernel::{AgentKind, Dialect, EscapedText, Refusal, RefusalCode};
 use omx_ops::Context;
 use omx_ops::config::Config;
 use omx_process::{ConfinementMeans, find_confinement};
@@ -20,7 +20,7 @@ use crate::edge;
 use crate::output;
 
 /// What agents cannot read unless the person says otherwise: keys, tokens, passwords.
-const SECRETS: [&str; 24] = [
+const SECRETS: [&str; 37] = [
     ".ssh",
     ".aws",
     ".azure",
@@ -34,14 +34,27 @@ const SECRETS: [&str; 24] = [
     ".git-credentials",
     ".vault-token",
     ".password-store",
+    ".boto",
+    ".s3cfg",
+    ".mozilla",
     ".cargo/credentials",
     ".cargo/credentials.toml",
+    ".config/BraveSoftware",
+    ".config/chromium",
+    ".config/containers/auth.json",
     ".config/gcloud",
     ".config/gh",
     ".config/git/credentials",
+    ".config/glab-cli",
+    ".config/google-chrome",
     ".config/hub",
+    ".config/op",
+    ".config/rclone",
+    ".config/sops",
     ".docker/config.json",
     ".gem/credentials",
+    ".gradle/gradle.properties",
+    ".kaggle",
     ".local/share/keyrings",
     ".m2/settings.xml",
     ".terraform.d/credentials.tfrc.json",
@@ -63,8 +76,10 @@ static WAS_AGREED: AtomicBool = AtomicBool::new(false);
 /// What the person and the system say.
 pub fn setup(context: &Context<'_>, config: &Config) -> SandboxSetup {
     let home = context.place.home.as_deref();
-    let secrets =
-        || home.into_iter().flat_map(|home| SECRETS.map(|name| home.join(name))).collect();
+    // An agent can still read its own login.
+    let logins = || AgentKind::ALL.into_iter().flat_map(AgentKind::login_files);
+    let secret = |home: &Path| SECRETS.iter().chain(logins()).map(|name| home.join(name)).collect();
+    let secrets = || home.map(secret).unwrap_or_default();
     let existing = |paths: Vec<PathBuf>| paths.into_iter().filter(|path| path.exists()).collect();
     let mode = config.get("sandbox.mode").and_then(|setting| setting.value.as_str());
     let writable: Vec<PathBuf> = existing(paths(config, "sandbox.write", home).unwrap_or_default());
@@ -179,7 +194,16 @@ pub fn describe(
                 WorkspaceAccess::ReadWrite => "this folder, its own temporary and cache folders",
                 WorkspaceAccess::ReadOnly => "can change nothing but temporary and cache folders",
             };
-            format!("confined  by {}: {what}", setup.means)
+            let mut line = format!("confined  by {}: {what}", setup.means);
+            if access == WorkspaceAccess::ReadWrite && !setup.writable.is_empty() {
+                let folders: Vec<String> = setup
+                    .writable
+                    .iter()
+                    .map(|path| EscapedText::one_line(&path.to_string_lossy()).to_string())
+                    .collect();
+                line += &format!(", and {} (sandbox.write)", folders.join(", "));
+            }
+            line
         }
         ConfinedBy::Nobody(UnconfinedReason::AllAllowed) => free("--allow all"),
         ConfinedBy::Nobody(UnconfinedReason::SwitchedOff) => free("sandbox is off"),

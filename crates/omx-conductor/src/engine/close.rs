@@ -1,7 +1,7 @@
 //! Closes a run: ends agents and jobs first, then the documents, then the journal.
 
 use omx_agents::agent::AgentCommand;
-use omx_kernel::Timestamp;
+use omx_kernel::{CloseReason, Timestamp};
 use omx_runs::{Record, StepKey};
 use serde_json::json;
 
@@ -29,16 +29,16 @@ pub enum RunOutcome {
 }
 
 impl RunOutcome {
-    /// The outcome as a word for programs.
-    pub fn as_str(&self) -> &'static str {
+    /// The reason as the journal records it.
+    pub fn reason(&self) -> CloseReason {
         match self {
-            Self::Complete(_) => "complete",
-            Self::Failed(_) => "failed",
-            Self::Limit(_) => "limit",
-            Self::Budget(_) => "budget",
-            Self::Blocked(_) => "blocked_on_user",
-            Self::Cancelled => "cancelled",
-            Self::Interrupted => "interrupted",
+            Self::Complete(_) => CloseReason::Complete,
+            Self::Failed(_) => CloseReason::Failed,
+            Self::Limit(_) => CloseReason::Limit,
+            Self::Budget(_) => CloseReason::Budget,
+            Self::Blocked(_) => CloseReason::BlockedOnUser,
+            Self::Cancelled => CloseReason::Cancelled,
+            Self::Interrupted => CloseReason::Interrupted,
         }
     }
 
@@ -185,7 +185,7 @@ impl Engine {
         }
         self.closed = true;
         out.push(RunEffect::Record(Record::Closed {
-            outcome: why.as_str().to_owned(),
+            outcome: why.reason(),
             why: why.words().to_owned(),
             worked_ms: self.worked(now),
         }));

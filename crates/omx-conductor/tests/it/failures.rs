@@ -8,7 +8,7 @@ use omx_conductor::engine::{
     DocumentFailure, Engine, Job, JobFailure, RunEffect, RunEvent, RunOutcome,
 };
 use omx_conductor::workflow::StepPurpose;
-use omx_kernel::{Mode, Timestamp};
+use omx_kernel::{CloseReason, Mode, Timestamp};
 use omx_runs::progress::Progress;
 use omx_runs::{Record, StepKey};
 use serde_json::json;
@@ -151,7 +151,7 @@ fn a_cancel_that_meets_the_last_change_ends_the_run_as_cancelled() {
     else {
         panic!("{effects:?}")
     };
-    assert_eq!((outcome.as_str(), closed), ("cancelled", &RunOutcome::Cancelled));
+    assert_eq!((*outcome, closed), (CloseReason::Cancelled, &RunOutcome::Cancelled));
 }
 
 #[test]

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
 
 use omx_kernel::cancel::CancelTarget;
-use omx_kernel::{Mode, Refusal, RefusalCode, RunId, Scope};
+use omx_kernel::{Mode, Refusal, RefusalCode, RunId, RunState, Scope};
 use omx_runs::RunSpec;
 use omx_runs::overview::overview;
 use omx_runs::stop::{self, DrivenRun, RunTermination};
@@ -188,7 +188,7 @@ fn drop_completed(store: &Store, report: &mut CancelReport) {
     let is_complete = |id: &RunId| {
         let folder = store.run(id).ok().flatten();
         folder.is_some_and(|folder| {
-            overview(store, &folder).is_ok_and(|seen| seen.state == "complete")
+            overview(store, &folder).is_ok_and(|seen| seen.state == RunState::COMPLETE)
         })
     };
     report.starting.retain(|(id, _)| {

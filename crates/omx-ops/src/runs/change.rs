@@ -6,7 +6,7 @@ use std::path::PathBuf;
 
 use omx_kernel::approval::AllowLevel;
 use omx_kernel::price::check_money_budget;
-use omx_kernel::{AgentKind, GuardedAct, Refusal, RunId};
+use omx_kernel::{AgentKind, GuardedAct, Refusal, RunId, RunState};
 use omx_runs::overview::overview;
 use omx_runs::{Budget, LimitChange, Record, RunSpec, SpecChange, limits};
 use omx_store::Store;
@@ -56,7 +56,7 @@ pub fn record_change(
     if records.is_empty() {
         return Ok(());
     }
-    if seen.state.raw() == "complete" {
+    if seen.state == RunState::COMPLETE {
         let why = format!("run {id} is complete; nothing about it can be changed");
         return Err(Refusal::invalid_input(why));
     }

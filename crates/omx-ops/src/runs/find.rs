@@ -44,7 +44,7 @@ pub fn find_resumable(
             continue;
         }
         let Ok(seen) = overview(store, &folder) else { continue };
-        if seen.spec.mode == mode && seen.is_resumable() {
+        if seen.spec.mode == mode && seen.state.is_resumable() {
             return Ok(id);
         }
     }

@@ -37,7 +37,7 @@ pub use list::{RunListReport, RunListRequest, run_list, run_list_as};
 pub use live::{LiveRunsReport, run_list_live};
 pub(crate) use ownership::is_own;
 pub use ownership::{ForeignRun, require_own, run_adopt, run_to_adopt};
-pub use resume::{RunResumeRequest, run_resume};
+pub use resume::{RunResumeRequest, find_complete, run_resume};
 pub use select::{RunSelector, run_cancel};
 pub use show::{RunOwnership, RunReport, RunStatusReport, absent_value, run_show, run_status};
 pub use stages::{parse_stages, preset_stages, read_stages};

@@ -1,8 +1,9 @@
 //! Resumes a run that no process drives.
 
-use omx_kernel::{Mode, Refusal, RefusalCode, Scope};
-use omx_runs::overview::overview;
+use omx_kernel::{GuardedAct, Mode, Refusal, RefusalCode, RunId, RunState, Scope};
+use omx_runs::overview::{Overview, overview};
 use omx_runs::workspace;
+use omx_store::Store;
 
 use super::change::{RunChange, record_change};
 use super::find::{find_resumable, open_folder};
@@ -43,16 +44,16 @@ pub fn run_resume(
     require_own(context, &folder)?;
     let seen = overview(&store, &folder)?;
     load_trusted(context, &store)?;
-    match seen.state.raw() {
-        "running" => {
+    match seen.state {
+        RunState::Running => {
             let why = format!("run {id} is in progress; there is nothing to resume");
             return Err(Refusal::new(RefusalCode::Busy, why));
         }
-        "complete" => {
+        RunState::COMPLETE => {
             let why = format!("run {id} is complete; there is nothing to resume");
             return Err(Refusal::invalid_input(why));
         }
-        _ => {}
+        RunState::Stopped | RunState::Closed(_) => {}
     }
     record_change(context, &store, &id, &request.change)?;
     // The person resumes it, so a cancel no longer counts. Only under the run's lock:
@@ -65,4 +66,18 @@ pub fn run_resume(
     let mut spec = overview(&store, &folder)?.spec;
     spec.workspace = workspace::relocate(&store, &id, spec.workspace);
     Ok(RunStartReport { id, spec, warnings: Vec::new() })
+}
+
+/// The run, if it is complete: then a resume that waits for the end only reports it. What
+/// became of its branch since does not matter, a merged one may be gone.
+pub fn find_complete(
+    context: &Context<'_>,
+    store: &Store,
+    id: &RunId,
+) -> Result<Option<Overview>, Refusal> {
+    context.check_act(GuardedAct::OfPerson("resume a run"))?;
+    let folder = open_folder(store, id)?;
+    require_own(context, &folder)?;
+    let seen = overview(store, &folder)?;
+    Ok((seen.state == RunState::COMPLETE).then_some(seen))
 }

@@ -1,6 +1,6 @@
 //! Shows one run: its current state and its journal.
 
-use omx_kernel::{AbsentFiles, Refusal, Value};
+use omx_kernel::{AbsentFiles, Refusal, RunState, Value};
 use omx_runs::overview::{Overview, overview};
 use omx_runs::{Record, RunRepository};
 use omx_store::Store;
@@ -107,7 +107,7 @@ pub fn run_show(context: &Context<'_>, run: &RunSelector) -> Result<RunReport, R
     let ownership = ownership(context, &folder)?;
     // git works only in a folder of the person's own run.
     let absent = match ownership {
-        RunOwnership::Own if overview.state != "running" => {
+        RunOwnership::Own if overview.state != RunState::Running => {
             let environment = context.git_environment(&store);
             let env = context.project_env(&store, &environment);
             let workspace = &overview.spec.workspace;

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use omx_kernel::{Mode, RefusalCode, SessionId};
+use omx_kernel::{Mode, RefusalCode, RunState, SessionId};
 use omx_ops::{
     Ambient, Context, LimitEffect, RunDiscardRequest, RunLimitRequest, RunListRequest, RunRequest,
     RunResumeRequest, RunSelector, open_run, run_discard, run_gc, run_limit, run_list, run_resume,
@@ -32,7 +32,7 @@ fn a_started_run_is_handed_to_a_process_of_its_own() {
     assert_eq!(value["agent"], "codex", "{value}");
     assert!(value["warnings"][0].as_str().unwrap().contains("not a git checkout"), "{value}");
     let seen = run_status(&context, &selector(report.id.as_str())).unwrap();
-    assert_eq!(seen.overview.state, "stopped");
+    assert_eq!(seen.overview.state, RunState::Stopped);
 }
 
 #[test]

@@ -17,6 +17,7 @@ use landlock::{
     Ruleset, RulesetAttr, RulesetCreated, RulesetCreatedAttr, RulesetStatus, Scope,
 };
 
+use super::capabilities::drop_capabilities;
 use crate::confinement::FileRules;
 
 /// File rights up to here are required; without one of them a program is not confined.
@@ -98,6 +99,7 @@ impl Restriction {
         let mut prepared = Some(self.0);
         let restrict = move || -> io::Result<()> {
             let Some(ruleset) = prepared.take() else { return Err(io::ErrorKind::Other.into()) };
+            drop_capabilities()?;
             match ruleset.restrict_self() {
                 Ok(status) if status.ruleset != RulesetStatus::NotEnforced => Ok(()),
                 Ok(_) => Err(io::Error::from(rustix::io::Errno::NOSYS)),

@@ -19,6 +19,8 @@
 //! - `SEND_FLAGS`, `RECEIVE_FLAGS`: for messages that carry descriptors
 
 #[cfg(target_os = "linux")]
+mod capabilities;
+#[cfg(target_os = "linux")]
 mod landlock;
 #[cfg(target_os = "linux")]
 mod linux;

@@ -3,6 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use omx_kernel::CloseReason;
 use omx_runs::{LimitChange, Record, StepKey, Usage};
 
 /// The journal.
@@ -21,7 +22,7 @@ pub struct SimJournal {
     pub worked_ms: u64,
     /// What this one did, up to its last step.
     worked_now_ms: u64,
-    pub closed: Option<String>,
+    pub closed: Option<CloseReason>,
     /// Limits that were changed since the run was begun.
     pub limits: LimitChange,
     /// The workspace before the step in progress, as far as the journal can tell.

@@ -13,7 +13,7 @@ impl SimWorld {
     /// What holds after a process has released the run.
     pub fn check_closed(&mut self, outcome: &RunOutcome) {
         self.check_let_go();
-        let is_recorded = self.journal.closed.as_deref() == Some(outcome.as_str());
+        let is_recorded = self.journal.closed == Some(outcome.reason());
         if !is_recorded && !self.rules.has_journal_failed {
             self.fail("the journal says how it ended", format!("{:?}", self.journal.closed));
         }

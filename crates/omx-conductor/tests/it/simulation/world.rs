@@ -190,7 +190,7 @@ impl SimWorld {
             Ok(ended) => {
                 self.check_closed(&ended.outcome);
                 let mode = self.scenario.spec.mode.name();
-                self.seen.insert(format!("{mode} {}", ended.outcome.as_str()));
+                self.seen.insert(format!("{mode} {}", ended.outcome.reason().as_str()));
                 self.queue.clear();
                 ProcessEnd::Closed(ended.outcome)
             }

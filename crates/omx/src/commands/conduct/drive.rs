@@ -67,7 +67,7 @@ pub(super) fn drive(
     let spec = opened.spec.clone();
     if let Some(outcome) = made? {
         let ended = EndedRun { outcome, usage: opened.engine.usage() };
-        return summary::print(context, store, &spec, &id, &ended, &env.agents, format);
+        return summary::print(context, store, &spec, &id, &ended, &[], format);
     }
     let live = Live::new(format, &id, context.dialect);
     let show = |progress: &Progress| live.show(progress);
@@ -76,7 +76,8 @@ pub(super) fn drive(
     let drive = Drive::new(&mut world, opened.engine);
     let ended = drive.run(env!("CARGO_PKG_VERSION"), opened.changes);
     live.finish();
-    summary::print(context, store, &spec, &id, &ended, &env.agents, format)
+    let unplayed = summary::unplayed(&spec, &ended.outcome, &env.agents);
+    summary::print(context, store, &spec, &id, &ended, &unplayed, format)
 }
 
 /// Asks the person if this system cannot confine what the run starts.

@@ -10,15 +10,16 @@ mod workspace;
 
 use std::collections::BTreeMap;
 
-use omx_conductor::engine::StepDecision;
+use omx_conductor::drive::EndedRun;
+use omx_conductor::engine::{RunOutcome, StepDecision};
 use omx_conductor::sandbox::SandboxSetup;
 use omx_conductor::start::{self, OpenedRun, ResumedBy};
 use omx_kernel::approval::AllowLevel;
 use omx_kernel::{Dialect, GuardedAct, Mode, Refusal, RunId};
 use omx_ops::config;
 use omx_ops::{
-    Context, RunChange, RunRequest, RunResumeRequest, RunSelector, find_resumable, open_run,
-    preset_stages, read_stages, record_change, require_own, run_resume, run_start,
+    Context, RunChange, RunRequest, RunResumeRequest, RunSelector, find_complete, find_resumable,
+    open_run, preset_stages, read_stages, record_change, require_own, run_resume, run_start,
 };
 use omx_store::Store;
 
@@ -156,6 +157,11 @@ pub fn resume_run(
     placement: RunPlacement,
     format: Format,
 ) -> Result<Exit, Refusal> {
+    if let Some(seen) = find_complete(context, store, id)? {
+        let outcome = RunOutcome::Complete(seen.why.raw().to_owned());
+        let ended = EndedRun { outcome, usage: seen.usage };
+        return summary::print(context, store, &seen.spec, id, &ended, &[], format);
+    }
     let requests = StopRequests::listen(placement)?;
     let opened = open_again(context, store, id, by, decide)?;
     drive(context, store, opened, Vec::new(), &requests, format)

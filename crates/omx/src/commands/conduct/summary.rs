@@ -15,17 +15,16 @@ use crate::exit::Exit;
 use crate::output::{self, Format};
 use crate::text::{printable, thousands};
 
-/// Prints how a run ended.
+/// Prints how a run ended. An entry of the scenario that was not played is an error.
 pub(super) fn print(
     context: &Context<'_>,
     store: &Store,
     spec: &RunSpec,
     id: &RunId,
     ended: &EndedRun,
-    agents: &AgentEnv,
+    unplayed: &[String],
     format: Format,
 ) -> Result<Exit, Refusal> {
-    let unplayed = unplayed(spec, &ended.outcome, agents);
     let exit =
         if unplayed.is_empty() { exit(store, spec, id, &ended.outcome) } else { Exit::Failed };
     let folder =
@@ -39,7 +38,7 @@ pub(super) fn print(
     let seen = overview(store, &folder)?;
     if format == Format::Json {
         let object = json!({
-            "event": "ended", "id": id.as_str(), "outcome": ended.outcome.as_str(),
+            "event": "ended", "id": id.as_str(), "outcome": ended.outcome.reason().as_str(),
             "why": ended.outcome.words(), "spent": ended.usage, "spent_by": seen.usage_by(),
             "diff": size, "not_in_branch": absent_value(&absent), "unplayed": unplayed, "exit_code": exit.code(),
         });
@@ -59,7 +58,7 @@ pub(super) fn print(
     }
     lines.extend(next_command(context.dialect.name, spec, id, &ended.outcome, size.as_deref()));
     output::lines(&lines);
-    for fault in &unplayed {
+    for fault in unplayed {
         output::note(&format!("error: {fault}"));
     }
     Ok(exit)
@@ -149,8 +148,12 @@ fn next_command(
         (RunOutcome::Complete(_), Workspace::Worktree { branch, .. })
             if spec.mode != Mode::CodeReview =>
         {
-            let size = size.map(|size| format!(" ({size})")).unwrap_or_default();
-            Some(format!("on branch {branch}{size}; merge it: {program} runs integrate {id}"))
+            Some(match size {
+                Some(size) => {
+                    format!("on branch {branch} ({size}); merge it: {program} runs integrate {id}")
+                }
+                None => format!("branch {branch} is gone: it was merged, or somebody removed it"),
+            })
         }
         (RunOutcome::Complete(_), _) => None,
         (RunOutcome::Limit(_), _) => Some(more("N")),
@@ -189,7 +192,7 @@ fn is_decision(word: &str) -> bool {
 }
 
 /// Entries of the scenario that a complete run should have played but did not.
-fn unplayed(spec: &RunSpec, outcome: &RunOutcome, agents: &AgentEnv) -> Vec<String> {
+pub(super) fn unplayed(spec: &RunSpec, outcome: &RunOutcome, agents: &AgentEnv) -> Vec<String> {
     let is_rehearsal = spec.agent == AgentKind::Rehearsal.as_str();
     let (RunOutcome::Complete(_), Some(scenario), true) = (outcome, &spec.scenario, is_rehearsal)
     else {

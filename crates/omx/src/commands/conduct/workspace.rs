@@ -48,7 +48,7 @@ pub(super) fn make(
     let records = [
         Record::Opened { version: env!("CARGO_PKG_VERSION").to_owned() },
         Record::Closed {
-            outcome: outcome.as_str().to_owned(),
+            outcome: outcome.reason(),
             why: "while its workspace was made".to_owned(),
             worked_ms: 0,
         },

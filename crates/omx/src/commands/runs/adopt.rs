@@ -56,7 +56,7 @@ fn preview(run: &ForeignRun) -> Vec<String> {
         lines.extend(text.map(|text| format!("  {name:<9} {}", EscapedText::one_line(text))));
     };
     add("task", Some(spec.task.raw()));
-    add("state", Some(run.seen.state.raw()));
+    add("state", Some(run.seen.state.as_str()));
     add("agent", Some(&spec.agent));
     add("model", spec.model.as_deref());
     add("allow", Some(&spec.allow));

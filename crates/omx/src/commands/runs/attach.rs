@@ -24,5 +24,5 @@ pub(super) fn attach(
         return Ok(output::value(&report.value(), format));
     }
     let seen = &report.overview;
-    Ok(output::lines(&[format!("{} {}", seen.state.one_line(), seen.why.one_line())]))
+    Ok(output::lines(&[format!("{} {}", seen.state, seen.why.one_line())]))
 }

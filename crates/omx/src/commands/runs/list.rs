@@ -1,6 +1,6 @@
 //! Lists the runs of this project, and the live runs of all projects.
 
-use omx_kernel::{Dialect, Refusal, Timestamp};
+use omx_kernel::{Dialect, Refusal, RunState, Timestamp};
 use omx_ops::{Context, RunListRequest, run_list, run_list_as, run_list_live};
 use omx_runs::listing::{ListDetail, ListRange, ListedOverview, UnreadableRun};
 use omx_store::runs::RegisteredRun;
@@ -50,8 +50,10 @@ fn line(run: &ListedOverview, now: Timestamp) -> String {
     let state = match &run.waiting {
         _ if run.is_foreign => "foreign".to_owned(),
         _ if run.needs_person() => "needs you".to_owned(),
-        Some(kind) if run.state == "running" && *kind == "rate_limit" => "limited".to_owned(),
-        _ => run.state.one_line().to_string(),
+        Some(kind) if run.state == RunState::Running && *kind == "rate_limit" => {
+            "limited".to_owned()
+        }
+        _ => run.state.to_string(),
     };
     let phase =
         run.phase.as_ref().map_or_else(|| "-".to_owned(), |phase| phase.one_line().to_string());

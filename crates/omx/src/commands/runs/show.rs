@@ -24,7 +24,7 @@ pub(super) fn show(
     let mut lines = vec![
         format!("{} run {id}", seen.spec.mode.name()),
         format!("  task    {}", seen.spec.task.one_line()),
-        format!("  state   {}{}", seen.state.one_line(), reason(seen.why.raw())),
+        format!("  state   {}{}", seen.state, reason(seen.why.raw())),
         format!("  phase   {}", printable(seen.phase.as_ref().map_or("-", ForeignText::raw))),
         format!("  agent   {}", seen.spec.agent),
         format!("  folder  {}", seen.spec.workspace.folder().display()),
@@ -44,7 +44,7 @@ pub(super) fn show(
         RunOwnership::Foreign => lines.push(format!(
             "foreign: you did not start it here; see what it would do: {program} runs adopt {id}"
         )),
-        RunOwnership::Own if seen.is_resumable() => {
+        RunOwnership::Own if seen.state.is_resumable() => {
             lines.push(how_to_resume(program, id, seen.why.raw()));
         }
         RunOwnership::Own => {}
@@ -81,7 +81,7 @@ fn line(entry: &JournalEntry<Record>) -> Option<String> {
         }
         Record::SpecChanged { change } => format!("changed: {}", printable(&change.describe())),
         Record::BudgetRaised { .. } => "budget changed".to_owned(),
-        Record::Closed { outcome, why, .. } => format!("{outcome}{}", reason(why)),
+        Record::Closed { outcome, why, .. } => format!("{}{}", outcome.as_str(), reason(why)),
         Record::Delivered { .. } | Record::Usage { .. } | Record::Worked { .. } => return None,
     };
     Some(format!("  {}  {what}", entry.at))

@@ -3,6 +3,7 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 
 use omx_testkit::CommandOutcome;
 
@@ -226,15 +227,22 @@ fn trust_3_0_reviewers_cannot_change_the_checkout_they_review() {
 fn trust_3_0c_secrets_are_unreadable_and_ways_out_are_not_in_the_environment() {
     let attack = Attack {
         builder: "echo built > work.txt; cat $HOME/.ssh/id $HOME/.netrc; env; ls $HOME/.ssh; \
-                  cat $HOME/.gitconfig",
+                  cat $HOME/.codex/auth.json $HOME/.claude.json $HOME/.config/rclone/*; \
+                  cat $HOME/.gitconfig $HOME/.codex/config.toml",
         ..Attack::default()
     };
     let repository = attack.repository();
     let home = home(&repository);
-    fs::create_dir_all(home.join(".ssh")).unwrap();
-    fs::write(home.join(".ssh/id"), "canary-key").unwrap();
-    fs::write(home.join(".netrc"), "canary-password").unwrap();
+    for folder in [".ssh", ".codex", ".config/rclone"] {
+        fs::create_dir_all(home.join(folder)).unwrap();
+    }
+    let secrets =
+        [".ssh/id", ".netrc", ".codex/auth.json", ".claude.json", ".config/rclone/rclone.conf"];
+    for secret in secrets {
+        fs::write(home.join(secret), format!("canary {secret}")).unwrap();
+    }
     fs::write(home.join(".gitconfig"), "[readable]\n\tyes = true\n").unwrap();
+    fs::write(home.join(".codex/config.toml"), "beside_a_login = true\n").unwrap();
     let mut command = repository.command("ralph", &["attack"]);
     let ways = [
         "TMUX",
@@ -249,13 +257,33 @@ fn trust_3_0c_secrets_are_unreadable_and_ways_out_are_not_in_the_environment() {
     assert_built(&repository, &outcome);
     let texts = agent_texts(&repository);
     assert!(!texts.contains("canary"), "{texts}");
-    assert!(texts.contains("[readable]"), "{texts}");
+    assert!(texts.contains("[readable]") && texts.contains("beside_a_login"), "{texts}");
     for private in ["TMPDIR=", "CARGO_HOME=", "npm_config_cache=", "XDG_CACHE_HOME=", "GOCACHE="] {
         assert!(texts.contains(private), "{private} {texts}");
     }
     // They are removed with the run.
     let left = names(&home.join(".cache/omx/runs"));
     assert_eq!(left, Vec::<PathBuf>::new());
+}
+
+/// Root can read any environment, unless it gives up the capabilities that this takes.
+#[test]
+fn trust_3_0c_the_environment_of_other_processes_is_unreadable() {
+    let mut victim = Command::new("sleep");
+    victim.arg("600").env("VICTIM", "canary-variable");
+    let mut victim = victim.spawn().unwrap();
+    let attack = Attack {
+        builder: "echo built > work.txt; cat /proc/[0-9]*/environ | grep -a -o canary-variabl[e]; \
+                  grep CapEff /proc/self/status",
+        ..Attack::default()
+    };
+    let repository = attack.repository();
+    let outcome = repository.run("ralph", &["attack"]);
+    victim.kill().unwrap();
+    victim.wait().unwrap();
+    assert_built(&repository, &outcome);
+    let texts = agent_texts(&repository);
+    assert!(texts.contains("CapEff:") && !texts.contains("canary-variable"), "{texts}");
 }
 
 #[test]
@@ -281,6 +309,8 @@ fn trust_3_0c_the_person_decides_what_is_hidden_and_writable() {
     let texts = agent_texts(&repository);
     assert!(texts.contains("readable-key") && !texts.contains("hidden-text"), "{texts}");
     assert!(home.join("shared/x").exists() && !home.join("other").exists());
+    let shared = format!("and {} (sandbox.write)", home.join("shared").display());
+    assert!(outcome.stdout.contains(&shared), "{outcome:#?}");
 }
 
 #[test]

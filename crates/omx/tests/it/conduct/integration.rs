@@ -46,6 +46,27 @@ fn surface_5_5_uncommitted_work_is_not_called_merged() {
 }
 
 #[test]
+fn a_complete_run_stays_complete_when_its_branch_is_merged_and_gone() {
+    let repository = complete();
+    let id = repository.id();
+    let journal = repository.project.root().join(".omx/runs").join(&id).join("journal.jsonl");
+    assert_eq!(repository.project.omx(&["runs", "integrate"]).code, Some(0));
+    assert_eq!(repository.project.omx(&["runs", "gc"]).code, Some(0));
+    let recorded = fs::read(&journal).unwrap();
+    for words in [&["runs", "resume", &id][..], &["ralph", "--resume", &id]] {
+        let resumed = repository.project.omx(words);
+        assert_eq!(resumed.code, Some(0), "{resumed:#?}");
+        assert!(resumed.stdout.starts_with("complete: "), "{resumed:#?}");
+        assert!(resumed.stdout.contains("is gone: it was merged"), "{resumed:#?}");
+    }
+    let detached = repository.project.omx(&["runs", "resume", &id, "--detach"]);
+    assert!(detached.stderr.contains("is complete; there is nothing to resume"), "{detached:#?}");
+    assert_eq!(fs::read(&journal).unwrap(), recorded);
+    assert_eq!(git(&repository, &["branch", "--list", "omx-run/*"]), "");
+    assert!(!repository.project.root().join(".omx/worktrees/run").join(&id).exists());
+}
+
+#[test]
 fn trust_6_2_escape_codes_of_an_agent_do_not_reach_the_log() {
     let scenario = ralph_scenario(&write("work.txt", "done\n"))
         .replace("summary = \"built it\"", "summary = \"\\u001b[2Jbuilt \\u202eit\"");
