@@ -28,6 +28,8 @@ pub struct Dialect {
     pub cancel_command: &'static str,
     /// What the person types in a host to resume autopilot.
     pub autopilot_command: &'static str,
+    /// The word that cancels wherever it stands in a prompt.
+    pub cancel_word: &'static str,
     /// The report on a team that no process answers for; `{path}` is its folder.
     pub team_report: &'static [&'static str],
 }
@@ -46,6 +48,7 @@ impl Dialect {
         call_prefixes: ["omx:", "oh-my-codex:"],
         cancel_command: "/cancel",
         autopilot_command: "/autopilot",
+        cancel_word: "cancelomx",
         team_report: &[
             "Workers signaled: 0",
             "Graceful exits: 0",
@@ -68,6 +71,7 @@ impl Dialect {
         call_prefixes: ["omc:", "oh-my-claudecode:"],
         cancel_command: "/oh-my-claudecode:cancel",
         autopilot_command: "/oh-my-claudecode:autopilot",
+        cancel_word: "cancelomc",
         team_report: &[
             "Members signaled: 0",
             "Responses received: 0",

@@ -10,6 +10,7 @@ pub mod activity;
 pub mod agent_acts;
 mod agent_kind;
 pub mod approval;
+pub mod bare_call;
 mod base_document;
 pub mod cancel;
 pub mod checkout_state;

@@ -22,11 +22,18 @@ pub fn format_cancelled(
     if let Some(parent) = entry.linked_to {
         return vec![format!("Cleaned up: {} (linked to {})", entry.mode.name(), parent.name())];
     }
+    if entry.mode == Mode::Team {
+        // The report on each team says what was shut down.
+        return vec![TEAM_ENDED.to_owned()];
+    }
     let line = entry.mode.spec().cancelled_message;
     if entry.mode != Mode::Autopilot {
         return vec![line.to_owned()];
     }
     let phase = entry.phase.as_deref().unwrap_or("unknown");
+    if !entry.preserved {
+        return vec![format!("Autopilot cancelled at phase: {phase}.")];
+    }
     let mut lines = vec![
         line.replace("{phase}", phase),
         format!("Run {} to resume.", dialect.autopilot_command),
@@ -36,6 +43,9 @@ pub fn format_cancelled(
     }
     lines
 }
+
+/// The message for a team of which no process was running.
+const TEAM_ENDED: &str = "Team ended. No teammate was running.";
 
 /// Formats the report on a team of which only the file is left: no process was there to
 /// signal, and only `--force` removes its files.

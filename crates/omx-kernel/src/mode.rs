@@ -147,6 +147,14 @@ impl Mode {
         format!("{}-state.json", self.name())
     }
 
+    /// The file name that other programs use for the mode's document, if it differs.
+    pub const fn foreign_file_name(self) -> Option<&'static str> {
+        match self {
+            Self::Ralplan => Some("plan-consensus.json"),
+            _ => None,
+        }
+    }
+
     /// The mode whose document has this file name.
     pub fn from_file_name(file: &str) -> Option<Mode> {
         let name = file.strip_suffix("-state.json")?;

@@ -1,13 +1,14 @@
 //! The start of a mode by a call in a prompt.
 //!
-//! A call without a task resumes a run that can be resumed; a call with a new task starts
-//! a new run. A mode that is already running is left alone.
+//! A call with a new task starts a new run. A call without a task resumes the run that
+//! can be resumed and never starts one. A mode that is already running is left alone.
 
+use crate::bare_call::is_resumable;
 use crate::cancel::{self, CancelTarget};
 use crate::document::{Document, DocumentStatus};
 use crate::evidence::FactQuery;
 use crate::links;
-use crate::mode::{Mode, OnCancel};
+use crate::mode::Mode;
 use crate::outcome::RunEnding;
 use crate::presets;
 use crate::refusal::Refusal;
@@ -38,6 +39,17 @@ pub enum StartOutcome {
     Resumed,
     /// The mode is already running; nothing changes.
     AlreadyRunning,
+    /// The call has no task, and the last run is complete; nothing changes.
+    AlreadyComplete,
+    /// The call has no task, and there is no run to resume; nothing changes.
+    TaskMissing,
+}
+
+impl StartOutcome {
+    /// Whether the mode runs because of this call.
+    pub const fn begins_work(self) -> bool {
+        matches!(self, Self::Started | Self::Resumed)
+    }
 }
 
 /// What a start changes.
@@ -55,22 +67,23 @@ pub fn predict_outcome(
     start: &StartRequest<'_>,
     now: crate::Timestamp,
 ) -> StartOutcome {
-    let Some(document) = snapshot.documents.get(&start.mode) else { return StartOutcome::Started };
-    let same_task =
-        start.task.is_empty() || document.get_str("task_description") == Some(start.task);
-    let goes_on = match document.status() {
+    let is_bare = start.task.is_empty();
+    let fresh = if is_bare { StartOutcome::TaskMissing } else { StartOutcome::Started };
+    let Some(document) = snapshot.documents.get(&start.mode) else { return fresh };
+    let same_task = document.get_str("task_description") == Some(start.task);
+    match document.status() {
         DocumentStatus::Active if !snapshot.is_stale(start.mode, now) => {
-            return StartOutcome::AlreadyRunning;
+            StartOutcome::AlreadyRunning
         }
-        DocumentStatus::Active | DocumentStatus::Ended(RunEnding::Finished | RunEnding::Failed) => {
-            false
-        }
-        DocumentStatus::Ended(RunEnding::Blocked) => true,
-        DocumentStatus::Ended(RunEnding::Cancelled) => {
-            start.mode.spec().on_cancel != OnCancel::Ends
-        }
-    };
-    if goes_on && same_task { StartOutcome::Resumed } else { StartOutcome::Started }
+        DocumentStatus::Active if is_bare => StartOutcome::Resumed,
+        DocumentStatus::Active => StartOutcome::Started,
+        DocumentStatus::Ended(RunEnding::Finished) if is_bare => StartOutcome::AlreadyComplete,
+        DocumentStatus::Ended(RunEnding::Finished) => StartOutcome::Started,
+        DocumentStatus::Ended(RunEnding::Failed) if !is_bare => StartOutcome::Started,
+        DocumentStatus::Ended(_) if !is_resumable(start.mode, document) => fresh,
+        DocumentStatus::Ended(_) if is_bare || same_task => StartOutcome::Resumed,
+        DocumentStatus::Ended(_) => StartOutcome::Started,
+    }
 }
 
 /// Returns what a start needs to know about files.
@@ -85,7 +98,7 @@ pub fn plan_start(
     context: WriteContext<'_>,
 ) -> Result<StartPlan, Refusal> {
     let outcome = predict_outcome(snapshot, start, context.now);
-    if outcome == StartOutcome::AlreadyRunning {
+    if !outcome.begins_work() {
         return Ok(StartPlan { outcome, writes: Vec::new() });
     }
     let mut world = snapshot.clone();

@@ -118,6 +118,17 @@ fn offset(bytes: &[u8]) -> Option<i64> {
     }
 }
 
+/// Formats how long ago a moment was.
+pub fn format_age(time: Timestamp, now: Timestamp) -> String {
+    let seconds = now.millis_since(time) / 1_000;
+    match seconds {
+        ..60 => format!("{} s ago", seconds.max(0)),
+        60..3_600 => format!("{} min ago", seconds / 60),
+        3_600..172_800 => format!("{} h ago", seconds / 3_600),
+        _ => format!("{} days ago", seconds / 86_400),
+    }
+}
+
 fn days_in_month(year: i64, month: i64) -> i64 {
     match month {
         2 if year % 4 == 0 && (year % 100 != 0 || year % 400 == 0) => 29,

@@ -101,7 +101,7 @@ impl<'a> McpServer<'a> {
             .ok_or_else(|| RpcError::invalid_params("name must be a string"))?;
         let tool = self
             .offered_tools()
-            .find(|tool| tool.name == name)
+            .find(|tool| tool.name == name.replace('-', "_"))
             .ok_or_else(|| RpcError::invalid_params(format!("unknown tool {name:?}")))?;
         let arguments = match get("arguments").map(|(_, value)| value.as_json()) {
             None | Some("null") => "{}",

@@ -174,6 +174,7 @@ pub const TOOLS: &[McpTool] = &[
         pace: ToolScheduling::Waits,
         schema: || {
             let fields = vec![
+                schema::text("what", "A mode, an id of a run or session, the start of one, or all"),
                 schema::session_id(),
                 schema::mode(),
                 schema::flag("force", "Cancel every session and clear all state files"),

@@ -1,6 +1,7 @@
 //! Prompts that consist of a bare command: stop or continue.
 
 use crate::call::leading_name;
+use crate::decision::{CallForm, CancelCall, CancelReach, PromptDecision, SessionState};
 use crate::text::{is_blank, is_in_list, trim, trim_start, words};
 
 /// A bare command.
@@ -18,7 +19,7 @@ const MAX_LENGTH: usize = 80;
 /// Words that do not change a bare command.
 const FILLER_WORDS: &str = "\
     please now ok okay it this that the just right immediately run mode loop everything all omx \
-    omc pls thanks and yes at once work working then";
+    omc pls thanks and yes at once work working then modes runs sessions";
 
 /// Parses a text that is nothing but a bare command.
 pub fn parse_bare_command(text: &str) -> Option<BareCommand> {
@@ -57,6 +58,28 @@ pub fn parse_bare_command(text: &str) -> Option<BareCommand> {
     meaning
 }
 
+/// Decides what a prompt of this one line means, if it is a bare command that counts.
+pub fn decide_bare<'a>(line: &str, session: SessionState) -> Option<PromptDecision<'a>> {
+    let cancel = |reach| PromptDecision::Cancel(CancelCall { reach, form: CallForm::Address });
+    match (parse_bare_command(line)?, session) {
+        (BareCommand::Stop, _) if cancels_everywhere(line) => {
+            Some(cancel(CancelReach::EverySession))
+        }
+        (BareCommand::Stop, SessionState::Active) => Some(cancel(CancelReach::Session)),
+        // "ralph cancel" does not suggest ralph.
+        (BareCommand::Stop, _) => Some(PromptDecision::Nothing),
+        (BareCommand::Continue, SessionState::Active) => Some(PromptDecision::Continue),
+        (BareCommand::Continue, SessionState::Blocked) => Some(PromptDecision::Resume),
+        (BareCommand::Continue, SessionState::Idle) => None,
+    }
+}
+
+/// Whether a bare command says "cancel all" or "cancel everything": every session is meant.
+fn cancels_everywhere(text: &str) -> bool {
+    let mut words = words(text).skip_while(|word| !is_in_list(word, "cancel"));
+    words.next().is_some() && words.next().is_some_and(|word| is_in_list(word, "all everything"))
+}
+
 fn is_name(word: &str) -> bool {
     leading_name(trim_start(word)).is_some_and(|(_, rest)| rest.is_empty())
 }
@@ -64,6 +87,17 @@ fn is_name(word: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn modes_5_3a_cancel_all_means_every_session() {
+        for text in ["cancel all", "Cancel everything!", "please cancel all runs now"] {
+            assert_eq!(parse_bare_command(text), Some(BareCommand::Stop), "{text}");
+            assert!(cancels_everywhere(text), "{text}");
+        }
+        for text in ["cancel", "stop everything", "cancel it all", "all"] {
+            assert!(!cancels_everywhere(text), "{text}");
+        }
+    }
 
     #[test]
     fn modes_5_3_only_these_words_are_bare_commands() {

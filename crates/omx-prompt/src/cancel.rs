@@ -1,7 +1,8 @@
 //! Words that cancel. They act immediately, so the person must address them to omx rather
 //! than talk about them.
 
-use crate::decision::RejectReason;
+use crate::call::leading_name;
+use crate::decision::{CallTarget, CancelReach, RejectReason};
 use crate::lexicon::{ABOUT, THING};
 use crate::mention;
 use crate::phrases::{Sentence, last_words};
@@ -22,6 +23,44 @@ const TALK: &str = "\
     rename like with via using use used tried test tests mention enter entered wrote write \
     between or that about send sent sends";
 
+/// Parses what a cancel ends from the text after its word: a flag, `all`, `everything`, or
+/// the name of a mode.
+pub fn parse_reach(rest: &str) -> CancelReach {
+    let mut parts = rest.split(is_blank).filter(|part| !part.is_empty()).peekable();
+    if parts.peek().is_some_and(|part| part.eq_ignore_ascii_case("--mode")) {
+        parts.next();
+    }
+    let Some(first) = parts.next() else { return CancelReach::Session };
+    if let Some(reach) = flag(first) {
+        return reach;
+    }
+    let ends_sentence = first.ends_with(['.', '!', ',', ';']);
+    let word = first.trim_end_matches(['.', '!', ',', ';']);
+    let is_last = ends_sentence
+        || parts.all(|part| is_in_list(part.trim_end_matches(['.', '!', ',']), AROUND_ALL));
+    if is_last && is_in_list(word, "all everything") {
+        return CancelReach::EverySession;
+    }
+    match leading_name(word) {
+        Some((CallTarget::Mode(mode), "")) if is_last => CancelReach::Mode(mode),
+        _ => CancelReach::Session,
+    }
+}
+
+/// Words that may stand around "all".
+const AROUND_ALL: &str = "please pls now omx omc modes mode runs run sessions session immediately";
+
+/// The reach that a flag at the start of a text names. Editors turn two hyphens into a dash.
+fn flag(text: &str) -> Option<CancelReach> {
+    let word = text.split(is_blank).next().unwrap_or_default();
+    let name = ["--", "—", "–"].iter().find_map(|dash| word.strip_prefix(dash))?;
+    match name.trim_end_matches(['.', '!', ',', ';']) {
+        "force" | "all" => Some(CancelReach::Force),
+        "every-session" => Some(CancelReach::EverySession),
+        _ => None,
+    }
+}
+
 /// Why a coined word (`cancelomx`) does not cancel, if it does not.
 pub fn reject_cancel_word(sentence: &Sentence<'_>) -> Option<RejectReason> {
     if sentence.is_question() {
@@ -40,7 +79,7 @@ pub fn reject_cancel_word(sentence: &Sentence<'_>) -> Option<RejectReason> {
         || last_words(clause, 8).any(|word| is_in_list(word, TALK) || is_in_list(word, ABOUT))
         || words(clause).nth(6).is_some()
         || mention::is_statement_about(rest)
-        || rest.starts_with(['=', '-', '—', '–', '→', '|', ')', ']'])
+        || rest.starts_with(['=', '-', '—', '–', '→', '|', ')', ']']) && flag(rest).is_none()
         || is_in_list(leading_word(rest), THING);
     about.then_some(RejectReason::Mention)
 }
@@ -73,4 +112,35 @@ fn clause(before: &str) -> &str {
     let cut = before.rfind([',', '—', '–', '，', '、']);
     let cut = cut.map(|at| at + before[at..].chars().next().map_or(0, char::len_utf8));
     cut.map_or(before, |at| &before[at..])
+}
+
+#[cfg(test)]
+mod tests {
+    use omx_kernel::Mode;
+
+    use super::*;
+
+    #[test]
+    fn modes_5_3a_the_text_after_a_cancel_word_says_how_far_it_reaches() {
+        for (rest, reach) in [
+            ("", CancelReach::Session),
+            (" please", CancelReach::Session),
+            (" and explain all of it", CancelReach::Session),
+            (" --force", CancelReach::Force),
+            (" --all", CancelReach::Force),
+            (" —all", CancelReach::Force),
+            (" --force --all", CancelReach::Force),
+            (" --every-session", CancelReach::EverySession),
+            (" all", CancelReach::EverySession),
+            (" everything, please", CancelReach::EverySession),
+            (" all runs now", CancelReach::EverySession),
+            (" all tests that are slow", CancelReach::Session),
+            (" ralph", CancelReach::Mode(Mode::Ralph)),
+            (" --mode ultraqa", CancelReach::Mode(Mode::Ultraqa)),
+            (" ralphs", CancelReach::Session),
+            (" --forced", CancelReach::Session),
+        ] {
+            assert_eq!(parse_reach(rest), reach, "{rest:?}");
+        }
+    }
 }

@@ -4,11 +4,12 @@
 use omx_kernel::Mode;
 
 use crate::address;
-use crate::bare_command::{BareCommand, parse_bare_command};
+use crate::bare_command::{BareCommand, decide_bare, parse_bare_command};
 use crate::call::{self, LeadingCalls};
+use crate::cancel;
 use crate::decision::{
-    CallForm, CallTarget, Candidate, CandidateVerdict, KeywordPolicy, ModeStart, PromptDecision,
-    RejectReason, SessionState,
+    CallForm, CallTarget, CancelCall, CancelReach, Candidate, CandidateVerdict, KeywordPolicy,
+    ModeStart, PromptDecision, RejectReason, SessionState,
 };
 use crate::explain::{CandidateSink, DiscardCandidates};
 use crate::lexicon::PRIORITY;
@@ -57,7 +58,7 @@ pub(crate) struct PromptScan<'a, N> {
     accepted: Vec<AcceptedLine>,
     /// How many lines so far start with a name.
     call_lines: usize,
-    cancelled: bool,
+    cancelled: Option<CancelCall>,
     /// Modes with a line of their own, one bit each.
     listed: u16,
     /// Why the previous line was rejected, if it was introduced as an example.
@@ -80,7 +81,7 @@ impl<'a, N: CandidateSink<'a>> PromptScan<'a, N> {
             leading: true,
             accepted: Vec::new(),
             call_lines: 0,
-            cancelled: false,
+            cancelled: None,
             listed: 0,
             announced: None,
             phrases: 0,
@@ -172,8 +173,10 @@ impl<'a, N: CandidateSink<'a>> PromptScan<'a, N> {
             return length;
         }
         let cancels = row.calls.iter().any(|call| call.target == CallTarget::Cancel);
-        if cancels || talk == Some(BareCommand::Stop) {
-            self.cancelled = true;
+        if cancels {
+            self.cancel(CancelCall { reach: cancel::parse_reach(row.rest), form: how });
+        } else if talk == Some(BareCommand::Stop) {
+            self.cancel(CancelCall { reach: CancelReach::Session, form: how });
         }
         self.end_task(segment.at);
         let modes = row.calls.iter().filter_map(|call| match call.target {
@@ -189,6 +192,11 @@ impl<'a, N: CandidateSink<'a>> PromptScan<'a, N> {
             end: self.text.len(),
         });
         length
+    }
+
+    /// Records a cancel. The first one in the prompt counts.
+    fn cancel(&mut self, call: CancelCall) {
+        self.cancelled.get_or_insert(call);
     }
 
     /// Records that a line is about one mode, as in a list of modes.
@@ -260,7 +268,10 @@ impl<'a, N: CandidateSink<'a>> PromptScan<'a, N> {
             self.candidates.push_candidate(candidate);
             match (word, verdict) {
                 (_, CandidateVerdict::Rejected(_)) => {}
-                (CallTarget::Cancel, CandidateVerdict::Accepted) => self.cancelled = true,
+                (CallTarget::Cancel, CandidateVerdict::Accepted) => {
+                    let reach = cancel::parse_reach(&text[end..]);
+                    self.cancel(CancelCall { reach, form: CallForm::Phrase });
+                }
                 (CallTarget::Mode(mode), CandidateVerdict::Accepted) => {
                     self.phrases |= 1 << mode as u16
                 }
@@ -318,19 +329,12 @@ impl<'a, N: CandidateSink<'a>> PromptScan<'a, N> {
         keywords: KeywordPolicy,
         session: SessionState,
     ) -> PromptDecision<'a> {
-        if self.cancelled {
-            return PromptDecision::Cancel;
+        if let Some(call) = self.cancelled {
+            return PromptDecision::Cancel(call);
         }
-        if let Some(line) = self.only_line.filter(|_| self.lines == 1) {
-            match (parse_bare_command(line), session) {
-                (Some(BareCommand::Stop), SessionState::Active) => return PromptDecision::Cancel,
-                (Some(BareCommand::Continue), SessionState::Blocked) => {
-                    return PromptDecision::Resume;
-                }
-                // "ralph cancel" does not suggest ralph.
-                (Some(BareCommand::Stop), _) => return PromptDecision::Nothing,
-                _ => {}
-            }
+        let only_line = self.only_line.filter(|_| self.lines == 1);
+        if let Some(decision) = only_line.and_then(|line| decide_bare(line, session)) {
+            return decision;
         }
         if let Some(start) = self.called_mode() {
             return PromptDecision::Start(start);
@@ -364,10 +368,13 @@ impl<'a, N: CandidateSink<'a>> PromptScan<'a, N> {
         let task = |row: &AcceptedLine| trim(&self.text[row.task..row.end]);
         let own = [row].into_iter().chain(&self.accepted).map(task).find(|task| !task.is_empty());
         let before = || self.accepted.first().map_or("", |row| trim(&self.text[..row.line]));
+        let task = own.unwrap_or_else(before);
+        // "/autopilot continue" is a bare call.
+        let is_bare = parse_bare_command(task) == Some(BareCommand::Continue);
         Some(ModeStart {
             mode,
             linked: linked_modes(mode, has),
-            task: own.unwrap_or_else(before),
+            task: if is_bare { "" } else { task },
             form: row.how,
         })
     }

@@ -48,10 +48,34 @@ pub enum PromptDecision<'a> {
     Suggest(Mode),
     /// Start a mode.
     Start(ModeStart<'a>),
-    /// Cancel the active modes.
-    Cancel,
+    /// Cancel active modes.
+    Cancel(CancelCall),
     /// Resume the mode that is `blocked_on_user`.
     Resume,
+    /// Continue the active mode: tell the agent what its phase asks for.
+    Continue,
+}
+
+/// A cancel in a prompt.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct CancelCall {
+    /// What it ends.
+    pub reach: CancelReach,
+    /// Its form: a call, a coined word or phrase, or a bare command (`Address`).
+    pub form: CallForm,
+}
+
+/// What a cancel in a prompt ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum CancelReach {
+    /// The active modes of this session.
+    Session,
+    /// One mode of this session, and what is linked to it.
+    Mode(Mode),
+    /// The active modes of every session; nothing is deleted.
+    EverySession,
+    /// The active modes of every session, and the state of all of them.
+    Force,
 }
 
 /// A mode to start.

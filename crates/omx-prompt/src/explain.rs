@@ -39,7 +39,7 @@ struct Tiebreak<'d, 'a> {
 impl Tiebreak<'_, '_> {
     fn reject_reason(&self, candidate: &Candidate<'_>) -> Option<RejectReason> {
         let wins = match (self.decision, candidate.target) {
-            (PromptDecision::Cancel, CallTarget::Cancel) => true,
+            (PromptDecision::Cancel(_), CallTarget::Cancel) => true,
             (PromptDecision::Start(start), CallTarget::Mode(mode)) => {
                 start.mode == mode || start.linked.contains(&mode)
             }

@@ -27,7 +27,7 @@ mod text;
 
 pub use decide::decide;
 pub use decision::{
-    CallForm, CallTarget, Candidate, CandidateVerdict, KeywordPolicy, ModeStart, PromptDecision,
-    PromptExplanation, RejectReason, SessionState,
+    CallForm, CallTarget, CancelCall, CancelReach, Candidate, CandidateVerdict, KeywordPolicy,
+    ModeStart, PromptDecision, PromptExplanation, RejectReason, SessionState,
 };
 pub use explain::explain;

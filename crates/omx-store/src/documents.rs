@@ -90,7 +90,11 @@ impl StateDir {
     pub fn document(&self, scope: &Scope, mode: Mode) -> Result<Option<Document>, StoreError> {
         let Some(folder) = self.open_scope(scope)? else { return Ok(None) };
         let path = self.document_path(scope, mode);
-        Ok(read_document(&folder, mode, &path)?.map(|(document, _)| document))
+        let mut found = read_document(&folder, mode, &path)?;
+        if found.is_none() {
+            found = read_foreign_document(&folder, mode, &path);
+        }
+        Ok(found.map(|(document, _)| document))
     }
 
     /// Reads all documents of a scope, with the session's activity record.
@@ -115,14 +119,26 @@ impl StateDir {
         self.open_scope(scope).map(drop)
     }
 
-    /// Entries that have a session's name but are not folders. omx never opens them, but
-    /// reports them.
+    /// Entries that have a session's name but are not folders, and folders with documents
+    /// whose name is no session id. omx uses neither, but reports them.
     pub fn foreign_session_entries(&self) -> Vec<StoreError> {
         let path = self.path().join("sessions");
         let Ok(Some(folder)) = open(&self.fd, "sessions", &path) else { return Vec::new() };
         let names = session_names(&folder, &path).unwrap_or_default();
         let strays = names.iter().filter(|id| !is_folder(&folder, id));
-        strays.map(|id| dir::refused(&folder, id.as_str(), &path.join(id.as_str()))).collect()
+        let strays = strays.map(|id| dir::refused(&folder, id.as_str(), &path.join(id.as_str())));
+        let odd = odd_session_names(&folder, &path).unwrap_or_default();
+        let has_documents = |name: &String| {
+            let path = path.join(name);
+            let Ok(Some(folder)) = open(&folder, name, &path) else { return false };
+            let names = dir::names(&folder, &path).unwrap_or_default();
+            names.iter().any(|name| Mode::from_file_name(name).is_some())
+        };
+        let odd = odd.into_iter().filter(has_documents).map(|name| StoreError::Corrupt {
+            path: path.join(name),
+            why: "its name is not a session id".to_owned(),
+        });
+        strays.chain(odd).collect()
     }
 
     /// Reads the documents of every session, in the order of their ids, and passes each
@@ -202,7 +218,12 @@ impl LockedStore {
         let path = self.state.document_path(scope, mode);
         let text = json::document_text(document.fields());
         let folder = self.make_scope(scope)?;
-        replace(&folder, &mode.file_name(), &path, text.as_bytes(), Durability::Flushed)
+        replace(&folder, &mode.file_name(), &path, text.as_bytes(), Durability::Flushed)?;
+        if let Some(foreign) = mode.foreign_file_name() {
+            // This document continues it; left behind, it would still say what it said.
+            let _ = unlinkat(&folder, foreign, AtFlags::empty());
+        }
+        Ok(())
     }
 
     /// Refuses a document that is larger or nested deeper than omx writes.
@@ -223,7 +244,8 @@ impl LockedStore {
     pub fn remove(&self, scope: &Scope, mode: Mode) -> Result<bool, StoreError> {
         let Some(folder) = self.state.open_scope(scope)? else { return Ok(false) };
         let path = self.state.document_path(scope, mode);
-        remove_file(&folder, &mode.file_name(), &path)
+        let foreign = mode.foreign_file_name().map(|name| remove_file(&folder, name, &path));
+        Ok(remove_file(&folder, &mode.file_name(), &path)? | foreign.transpose()?.unwrap_or(false))
     }
 
     fn make_scope(&self, scope: &Scope) -> Result<ScopeFolder<'_>, StoreError> {
@@ -246,6 +268,14 @@ pub(crate) fn session_names(folder: &OwnedFd, path: &Path) -> Result<Vec<Session
     let mut sessions = dir::names_as(folder, path, |name| SessionId::new(name).ok())?;
     sessions.sort();
     Ok(sessions)
+}
+
+/// The names in the folder of sessions that are no session ids, sorted.
+pub(crate) fn odd_session_names(folder: &OwnedFd, path: &Path) -> Result<Vec<String>, StoreError> {
+    let is_odd = |name: &str| SessionId::new(name).is_err().then(|| name.to_owned());
+    let mut names = dir::names_as(folder, path, is_odd)?;
+    names.sort();
+    Ok(names)
 }
 
 fn is_folder(parent: &OwnedFd, session: &SessionId) -> bool {
@@ -276,12 +306,17 @@ pub(crate) fn read_folder(
     let mut snapshot = Snapshot::empty(scope.clone());
     let mut unreadable = Vec::new();
     let mut leftovers = Vec::new();
+    let mut foreign = Vec::new();
     for name in dir::names(&folder, path)? {
         if is_temporary(&name) {
             leftovers.push(name);
             continue;
         }
-        let Some(mode) = Mode::from_file_name(&name) else { continue };
+        let Some(mode) = Mode::from_file_name(&name) else {
+            let is_foreign = |mode: &Mode| mode.foreign_file_name() == Some(name.as_str());
+            foreign.extend(Mode::ALL.into_iter().find(is_foreign));
+            continue;
+        };
         let path = path.join(&name);
         match read_document(&folder, mode, &path) {
             Ok(Some((document, modified))) => {
@@ -295,8 +330,29 @@ pub(crate) fn read_folder(
             }
         }
     }
+    for mode in foreign {
+        let is_known = snapshot.documents.contains_key(&mode)
+            || unreadable.iter().any(|found: &UnreadableDocument| found.mode == mode);
+        if !is_known && let Some((document, modified)) = read_foreign_document(&folder, mode, path)
+        {
+            snapshot.documents.insert(mode, document);
+            snapshot.modified_at.insert(mode, modified);
+        }
+    }
     unreadable.sort_by_key(|found| found.mode);
     Ok(ScopeContents { snapshot, unreadable, leftovers })
+}
+
+/// Reads the document that another program keeps for a mode under its own file name. What
+/// cannot be read is not one.
+fn read_foreign_document(
+    folder: impl AsFd,
+    mode: Mode,
+    path: &Path,
+) -> Option<(Document, Timestamp)> {
+    let name = mode.foreign_file_name()?;
+    let found = read_named_document(folder, name, mode, path).ok()??;
+    found.0.get("active").is_some().then_some(found)
 }
 
 pub(crate) fn read_document(
@@ -304,7 +360,16 @@ pub(crate) fn read_document(
     mode: Mode,
     path: &Path,
 ) -> Result<Option<(Document, Timestamp)>, StoreError> {
-    let Some(file) = dir::read(folder, &mode.file_name(), path, MAX_READ_BYTES)? else {
+    read_named_document(folder, &mode.file_name(), mode, path)
+}
+
+fn read_named_document(
+    folder: impl AsFd,
+    name: &str,
+    mode: Mode,
+    path: &Path,
+) -> Result<Option<(Document, Timestamp)>, StoreError> {
+    let Some(file) = dir::read(folder, name, path, MAX_READ_BYTES)? else {
         return Ok(None);
     };
     let corrupt = |why: String| StoreError::Corrupt { path: path.to_owned(), why };

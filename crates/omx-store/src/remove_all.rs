@@ -8,7 +8,7 @@ use omx_kernel::cancel::{LEGACY_FILES, LEGACY_FOLDERS};
 use rustix::fs::{AtFlags, FileType, statat, unlinkat};
 
 use crate::dir::{self, open};
-use crate::documents::{read_document, remove_file, session_names};
+use crate::documents::{odd_session_names, read_document, remove_file, session_names};
 use crate::error::StoreError;
 use crate::flush::flush_all;
 use crate::lock::LockedStore;
@@ -75,6 +75,12 @@ fn remove_session_documents(
         remove_documents(&folder, &path, outcome)?;
         // Fails, as it should, for a folder that is not empty.
         let _ = unlinkat(sessions, session.as_str(), AtFlags::REMOVEDIR);
+    }
+    for name in odd_session_names(sessions, sessions_path)? {
+        let path = sessions_path.join(&name);
+        let Ok(Some(folder)) = open(sessions, &name, &path) else { continue };
+        remove_documents(&folder, &path, outcome)?;
+        let _ = unlinkat(sessions, name.as_str(), AtFlags::REMOVEDIR);
     }
     Ok(())
 }

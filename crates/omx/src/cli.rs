@@ -49,6 +49,7 @@ pub enum Command {
     /// Print a one-line status for a prompt or a status bar
     Hud(HudArgs),
     /// Cancel active modes and stop their runs
+    #[command(visible_alias = "stop")]
     Cancel(CancelArgs),
     /// Show and change the configuration
     Config(ConfigArgs),

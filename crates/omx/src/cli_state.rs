@@ -25,8 +25,10 @@ pub enum StateOperation {
     /// Remove a mode's document
     Clear(StateInput),
     /// List the active modes of one session, or of all
+    #[command(alias = "list_active")]
     ListActive(StateInput),
     /// Print every document with its status
+    #[command(alias = "get_status")]
     GetStatus(StateInput),
 }
 
@@ -84,10 +86,14 @@ session has any, the modes outside sessions.
 
 Examples:
   omx cancel                          cancel what is active here
-  omx cancel --mode ralph             cancel one mode and the modes linked to it
-  omx cancel --every-session          cancel all sessions; delete nothing
+  omx cancel ralph                    cancel one mode and the modes linked to it
+  omx cancel 01a1f3                   cancel one run or session by the start of its id
+  omx cancel all                      cancel all sessions; delete nothing
   omx cancel --force                  cancel everything and clear all state files")]
 pub struct CancelArgs {
+    /// A mode, the id of a run or session or the start of one, or `all`
+    #[arg(value_name = "WHAT")]
+    pub what: Option<String>,
     /// Cancel only this agent session
     #[arg(long, value_name = "ID", allow_hyphen_values = true)]
     pub session_id: Option<String>,
@@ -95,13 +101,13 @@ pub struct CancelArgs {
     #[arg(long, value_name = "MODE")]
     pub mode: Option<String>,
     /// Cancel every session and clear all state files
-    #[arg(long, visible_alias = "all")]
+    #[arg(long, visible_alias = "all", overrides_with = "force")]
     pub force: bool,
     /// Cancel every session; delete nothing
     #[arg(long)]
     pub every_session: bool,
-    /// Stop the processes of a session that a hook cancelled
-    #[arg(long, hide = true, requires = "session_id")]
+    /// Stop the processes of what a hook cancelled
+    #[arg(long, hide = true)]
     pub finish: bool,
     /// Print JSON
     #[arg(long)]

@@ -61,7 +61,7 @@ mod tests {
         }
         let mut found = Vec::new();
         texts(&command(Dialect::OMC), &mut found);
-        assert!(found.iter().any(|text| text.contains("omc cancel --mode ralph")));
+        assert!(found.iter().any(|text| text.contains("omc cancel ralph")));
         for text in found {
             assert!(!text.contains("omx "), "{text}");
         }

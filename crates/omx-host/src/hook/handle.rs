@@ -9,7 +9,7 @@ use omx_kernel::activity::ToolClass;
 use omx_kernel::stop::{StopCause, StoppingAgent};
 use omx_kernel::{Refusal, SessionId};
 use omx_ops::Context;
-use omx_ops::hook::{self, Prompted, Rest, StopOutcome, StopSeen};
+use omx_ops::hook::{self, CancelRest, Prompted, StopOutcome, StopSeen};
 use omx_process::read_plain_file;
 use omx_store::identity;
 use rustix::fs::OFlags;
@@ -34,8 +34,8 @@ pub struct HookFiles {
 pub enum HookFollowUp {
     /// None.
     None,
-    /// Stop the processes of what was cancelled in this session.
-    FinishCancel,
+    /// Finish a cancel: stop the processes of what was cancelled.
+    FinishCancel(CancelRest),
 }
 
 /// The result of an event.
@@ -79,11 +79,13 @@ pub fn handle_event(
         }
         HookEvent::Prompt(text) if is_main => match hook::prompted(context, session, text)? {
             Prompted::Nothing => HookOutput::Empty.into(),
-            Prompted::Told(text) => HookOutput::Context(text).into(),
-            Prompted::Cancelled { text, rest: Rest::Nothing } => HookOutput::Context(text).into(),
-            Prompted::Cancelled { text, rest: Rest::Processes } => HookOutcome {
-                output: HookOutput::Context(text),
-                follow_up: HookFollowUp::FinishCancel,
+            Prompted::Replied(reply) => HookOutput::from(reply).into(),
+            Prompted::Cancelled { reply, rest } => HookOutcome {
+                output: HookOutput::from(reply),
+                follow_up: match rest {
+                    CancelRest::Nothing => HookFollowUp::None,
+                    rest => HookFollowUp::FinishCancel(rest),
+                },
             },
         },
         HookEvent::BeforeTool { tool, input } => {
@@ -190,14 +192,25 @@ fn with_session(
     let own = tool
         .strip_prefix("mcp__")
         .and_then(|rest| rest.strip_prefix(context.dialect.name))
-        .is_some_and(|rest| rest.starts_with("__"));
-    if !own {
-        return None;
-    }
+        .and_then(|rest| rest.strip_prefix("__"))?;
     let mut fields: Map<String, Value> = serde_json::from_str(input.unwrap_or("{}")).ok()?;
-    if fields.contains_key("session_id") || fields.contains_key("all_sessions") {
+    // A call that means all sessions must not be narrowed to one.
+    let is_set = |name: &str| fields.get(name).is_some_and(|value| *value != Value::Bool(false));
+    let means_all = ["force", "all", "every_session", "all_sessions"].into_iter().any(is_set)
+        || fields.get("what").is_some_and(|what| *what == "all")
+        || LOOK_EVERYWHERE.iter().any(|name| is_tool(own, name));
+    if fields.contains_key("session_id") || means_all {
         return None;
     }
     fields.insert("session_id".to_owned(), Value::from(session.as_str()));
     Some(fields)
+}
+
+/// Tools that look at every session unless they are told otherwise.
+const LOOK_EVERYWHERE: [&str; 2] = ["state_list_active", "state_get_status"];
+
+/// Whether a host's name of a tool means this one: `-` and `_` are the same.
+fn is_tool(name: &str, tool: &str) -> bool {
+    name.len() == tool.len()
+        && name.bytes().zip(tool.bytes()).all(|(a, b)| a == b || a == b'-' && b == b'_')
 }

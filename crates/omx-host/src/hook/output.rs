@@ -1,5 +1,6 @@
 //! What a hook answers: one compact line in the host's own format.
 
+use omx_ops::hook::PromptReply;
 use serde_json::{Map, Value, json};
 
 use crate::HostKind;
@@ -12,12 +13,28 @@ pub enum HookOutput {
     Empty,
     /// Give the agent this context.
     Context(String),
+    /// Give the agent this context, and show the person this line.
+    ContextAndNotice {
+        /// For the agent.
+        context: String,
+        /// For the person.
+        notice: String,
+    },
     /// Hold the stop: the agent continues, and reads why.
     Hold(String),
     /// Show the person this message.
     Notice(String),
     /// Call the tool with these arguments instead.
     Arguments(Map<String, Value>),
+}
+
+impl From<PromptReply> for HookOutput {
+    fn from(reply: PromptReply) -> Self {
+        match reply.person {
+            Some(notice) => Self::ContextAndNotice { context: reply.agent, notice },
+            None => Self::Context(reply.agent),
+        }
+    }
 }
 
 impl HookOutput {
@@ -34,6 +51,11 @@ impl HookOutput {
         let value = match self {
             Self::Empty => return "{}".to_owned(),
             Self::Context(text) => wrap(specific("additionalContext", Value::from(text.as_str()))),
+            Self::ContextAndNotice { context, notice } => {
+                let mut output = wrap(specific("additionalContext", Value::from(context.as_str())));
+                output["systemMessage"] = Value::from(notice.as_str());
+                output
+            }
             Self::Hold(text) => json!({ "decision": form.hold, "reason": text }),
             Self::Notice(text) => json!({ "systemMessage": text }),
             Self::Arguments(input) => {

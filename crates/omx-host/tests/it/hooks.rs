@@ -68,14 +68,17 @@ fn hosts_1_4_a_session_learns_its_id_and_a_prompt_starts_and_cancels_a_mode() {
     assert!(matches!(&start.output, HookOutput::Context(text) if text.contains("session s1")));
     let prompt = |text: &str| event("UserPromptSubmit", json!({"prompt": text}));
     let begun = send(&place, HostKind::Claude, &prompt("$ralph make the tests pass"));
-    assert!(matches!(&begun.output, HookOutput::Context(text) if text.contains("ralph")));
+    let HookOutput::ContextAndNotice { context, notice } = &begun.output else {
+        panic!("{begun:?}")
+    };
+    assert!(context.contains("ralph") && notice.contains("cancelomx"), "{begun:?}");
     let stop = event("Stop", json!({"last_assistant_message": "I am done."}));
     let held = send(&place, HostKind::Claude, &stop);
     assert!(matches!(held.output, HookOutput::Hold(_)), "{held:?}");
     let of_subagent = event("Stop", json!({"agent_id": "a1"}));
     assert_eq!(send(&place, HostKind::Claude, &of_subagent).output, HookOutput::Empty);
     let cancelled = send(&place, HostKind::Claude, &prompt("$cancel"));
-    assert!(matches!(cancelled.output, HookOutput::Context(_)), "{cancelled:?}");
+    assert!(matches!(cancelled.output, HookOutput::ContextAndNotice { .. }), "{cancelled:?}");
     assert_eq!(cancelled.follow_up, HookFollowUp::None);
     let released = send(&place, HostKind::Claude, &stop);
     assert_eq!(released.output, HookOutput::Empty);
@@ -96,5 +99,20 @@ fn hosts_1_5_only_omx_s_own_tools_get_the_session() {
     let named = json!({"mode": "ralph", "session_id": "s2"});
     assert_eq!(call("mcp__omx__state_read", named), HookOutput::Empty);
     assert_eq!(call("mcp__other__state_read", json!({})), HookOutput::Empty);
+    // A call that means all sessions is not narrowed to one.
+    for (tool, input) in [
+        ("cancel", json!({"force": true})),
+        ("cancel", json!({"all": true})),
+        ("cancel", json!({"every_session": true})),
+        ("cancel", json!({"what": "all"})),
+        ("state_clear", json!({"mode": "ralph", "all_sessions": true})),
+        ("state_list_active", json!({})),
+        ("state_get_status", json!({"mode": "ralph"})),
+        ("state-list-active", json!({})),
+    ] {
+        assert_eq!(call(&format!("mcp__omx__{tool}"), input), HookOutput::Empty, "{tool}");
+    }
+    let narrowed = call("mcp__omx__cancel", json!({"force": false}));
+    assert!(matches!(narrowed, HookOutput::Arguments(_)), "{narrowed:?}");
     assert_eq!(call("Bash", json!({"command": "ls"})), HookOutput::Empty);
 }

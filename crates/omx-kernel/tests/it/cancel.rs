@@ -322,7 +322,7 @@ fn cancel_6_every_mode_has_its_message() {
         ("swarm", "Swarm cancelled. Coordinated agents stopped."),
         ("ultrapilot", "Ultrapilot cancelled. Parallel autopilot workers stopped."),
         ("pipeline", "Pipeline cancelled. Sequential agent chain stopped."),
-        ("team", "Team cancelled. Teammates shut down and cleaned up."),
+        ("team", "Team ended. No teammate was running."),
         ("ralplan", "Plan Consensus cancelled. Planning session ended."),
         ("code-review", "Code review cancelled. No verdict recorded."),
     ];

@@ -49,7 +49,7 @@ pub(super) fn cancel_scopes(
         }
     };
     for scope in noteworthy {
-        match cancel_scope(context, &locked, scope, target, report) {
+        match cancel_scope(context, &locked, scope, target, DocumentFate::Kept, report) {
             Ok(()) => {}
             Err(refusal) if refusal.code == RefusalCode::LinkedMode => return Err(refusal),
             Err(refusal) => report.fail(scope.clone(), refusal),
@@ -58,12 +58,22 @@ pub(super) fn cancel_scopes(
     Ok(())
 }
 
+/// What becomes of cancelled documents.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum DocumentFate {
+    /// They stay, and some of the runs can be resumed.
+    Kept,
+    /// They are about to be removed.
+    Removed,
+}
+
 /// Ends the active modes of one scope. The caller holds the lock.
 pub(super) fn cancel_scope(
     context: &Context<'_>,
     locked: &LockedStore,
     scope: &Scope,
     target: CancelTarget,
+    fate: DocumentFate,
     report: &mut CancelReport,
 ) -> Result<(), Refusal> {
     let now = context.now();
@@ -78,11 +88,14 @@ pub(super) fn cancel_scope(
     {
         return Err(refusal);
     }
-    for entry in plan.entries {
+    for mut entry in plan.entries {
+        entry.preserved &= fate == DocumentFate::Kept;
         locked.write(scope, entry.mode, &entry.document)?;
         locked.log(&[event(context, scope, &entry)]);
         end_shared(context, locked, scope, entry.mode, report);
+        let first_line = report.lines.len();
         report.lines.extend(message::format_cancelled(&entry, context.dialect, context.reader));
+        report.lines_of.push((scope.clone(), first_line..report.lines.len()));
         report.cancelled.push((scope.clone(), entry));
     }
     for found in read.unreadable.into_iter().filter(|found| is_meant(found.mode)) {

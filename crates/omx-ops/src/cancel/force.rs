@@ -4,7 +4,7 @@ use omx_kernel::cancel::CancelTarget;
 use omx_kernel::{Document, Mode, Refusal, Scope, Value};
 use omx_store::{EventKind, LogEvent, Store};
 
-use super::documents::{cancel_scope, every_scope};
+use super::documents::{DocumentFate, cancel_scope, every_scope};
 use super::report::CancelReport;
 use crate::clear::remember;
 use crate::context::Context;
@@ -23,9 +23,8 @@ pub(super) fn cancel_everywhere(context: &Context<'_>, store: &Store, report: &m
     // `remove_all_documents` reports what cannot be opened.
     let (scopes, _) = every_scope(locked.state());
     for scope in &scopes {
-        if let Err(refusal) =
-            cancel_scope(context, &locked, scope, CancelTarget::Everything, report)
-        {
+        let (target, fate) = (CancelTarget::Everything, DocumentFate::Removed);
+        if let Err(refusal) = cancel_scope(context, &locked, scope, target, fate, report) {
             report.fail(scope.clone(), refusal);
         }
     }

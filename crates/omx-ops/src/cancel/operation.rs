@@ -12,8 +12,8 @@ use super::documents::{cancel_scopes, every_scope};
 use super::force::{cancel_everywhere, clear_everything};
 use super::report::CancelReport;
 use super::request::{CancelBreadth, CancelRequest};
-use super::runs::end_runs;
-use super::scope::{Checked, left_over, nothing_lines, only_scope};
+use super::runs::{end_runs, name_remains};
+use super::scope::{Checked, left_over, nothing_lines, only_scope, select_session};
 use super::settle::settle_cancel;
 use crate::context::Context;
 
@@ -30,14 +30,21 @@ pub fn cancel(context: &Context<'_>, request: &CancelRequest) -> Result<CancelRe
     let lock_deadline = context.lock_deadline.min(LOCK_PATIENCE);
     let context = &Context { lock_deadline, ..context.clone() };
     let store = context.store_for(request.project.as_deref())?;
+    let selected = select_session(context, &store, request)?;
+    let request = selected.as_ref().unwrap_or(request);
     let own = check_agent(context, &store, request)?;
     let request = own.as_ref().unwrap_or(request);
     let mut report = CancelReport::default();
     match request.breadth {
         CancelBreadth::Force => {
+            report.is_cleared = true;
             cancel_everywhere(context, &store, &mut report);
             end_runs(context, &store, request, None, &mut report);
-            clear_everything(context, &store, &mut report);
+            // A live run would write its documents again.
+            if report.left_running.is_empty() {
+                clear_everything(context, &store, &mut report);
+            }
+            name_remains(context, &store, &mut report);
         }
         CancelBreadth::EverySession => {
             let scopes = match store.read() {
@@ -70,7 +77,11 @@ pub fn cancel(context: &Context<'_>, request: &CancelRequest) -> Result<CancelRe
     }
     report.conclude(&store);
     if request.breadth == CancelBreadth::Force && report.unrecorded.is_empty() {
-        report.lines.push(message::format_all_cleared(context.dialect));
+        report.lines.push(if report.left_running.is_empty() {
+            message::format_all_cleared(context.dialect)
+        } else {
+            "The state is cleared as soon as these runs have stopped.".to_owned()
+        });
     }
     Ok(report)
 }

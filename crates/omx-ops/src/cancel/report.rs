@@ -1,5 +1,6 @@
 //! What a cancel did, for people and for programs.
 
+use std::ops::Range;
 use std::path::PathBuf;
 
 use omx_kernel::cancel::{CancelEntry, TeamCard};
@@ -21,6 +22,8 @@ pub struct CancelReport {
     pub quarantined: Vec<QuarantinedDocument>,
     /// Entries in place of documents that were left alone.
     pub unreadable: Vec<UnreadableDocument>,
+    /// Whether force removed, or is about to remove, the documents.
+    pub is_cleared: bool,
     /// Files that force removed.
     pub removed: Vec<PathBuf>,
     /// Files that force kept, because they do not belong to omx.
@@ -32,8 +35,12 @@ pub struct CancelReport {
     pub unrecorded: Vec<UnrecordedCancel>,
     /// Runs whose processes were terminated, with the outcome.
     pub runs: Vec<(RunId, RunTermination)>,
+    /// Live runs that were left to a later cancel.
+    pub left_running: Vec<RunId>,
     /// The lines for people.
     pub lines: Vec<String>,
+    /// Which of the lines are about which scope.
+    pub(super) lines_of: Vec<(Scope, Range<usize>)>,
 }
 
 /// A cancel that its documents do not show.
@@ -87,6 +94,7 @@ impl CancelReport {
     /// Words what the documents do not show, and removes marks that they make obsolete.
     /// A run's mark stays until the run is resumed.
     pub(super) fn conclude(&mut self, store: &Store) {
+        self.name_sessions();
         for (id, mode) in &self.starting {
             let title = mode.map_or("Run", Mode::title);
             self.lines.push(format!("{title} run {id} cancelled."));
@@ -107,6 +115,21 @@ impl CancelReport {
             });
         }
         self.lines.extend(self.unrecorded.iter().map(UnrecordedCancel::describe));
+    }
+
+    /// Adds the session to each line about one, if there are several.
+    fn name_sessions(&mut self) {
+        let first = self.lines_of.first().map(|(scope, _)| scope.clone());
+        let is_several = self.lines_of.iter().any(|(scope, _)| Some(scope) != first.as_ref());
+        for (scope, range) in self.lines_of.iter().filter(|_| is_several) {
+            let place = match scope.session() {
+                Some(session) => format!(" (session {session})"),
+                None => " (outside any session)".to_owned(),
+            };
+            for line in &mut self.lines[range.clone()] {
+                line.push_str(&place);
+            }
+        }
     }
 
     /// The refusal that stands for everything that could not be recorded.
@@ -140,7 +163,7 @@ impl CancelReport {
                 ("session_id", Value::string(id.as_str())),
                 ("phase", Value::null()),
                 ("linked_to", Value::null()),
-                ("preserved", Value::bool(true)),
+                ("preserved", Value::bool(!self.is_cleared)),
             ])
         });
         let unrecorded = self.unrecorded.iter().map(|it| {

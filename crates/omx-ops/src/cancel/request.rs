@@ -14,6 +14,8 @@ pub struct CancelRequest {
     pub project: Option<PathBuf>,
     /// The session; defaults to the caller's, or to the only one with active modes.
     pub session: Option<SessionId>,
+    /// An id of a session or run, or a unique prefix of one, in place of the session.
+    pub id_prefix: Option<String>,
     /// What to cancel.
     pub breadth: CancelBreadth,
     /// What to do about the processes of runs.
@@ -51,6 +53,8 @@ pub struct CancelOptions {
     pub project: Option<PathBuf>,
     /// The session.
     pub session: Option<SessionId>,
+    /// A mode's name, `all`, or an id of a session or run or a unique prefix of one.
+    pub what: Option<String>,
     /// One mode only.
     pub mode: Option<Mode>,
     /// Cancel everything and remove its files.
@@ -63,6 +67,7 @@ impl CancelOptions {
     /// The options as the fields of a request.
     pub fn value(&self) -> Value {
         let fields = [
+            ("what", self.what.as_deref().map(Value::string)),
             ("mode", self.mode.map(|mode| Value::string(mode.name()))),
             ("session_id", self.session.as_ref().map(|id| Value::string(id.as_str()))),
             ("force", self.force.then(|| Value::bool(true))),
@@ -77,7 +82,7 @@ impl CancelRequest {
     /// Cancels everything that is active in one session.
     pub fn session(session: SessionId, runs: RunProcesses) -> Self {
         let breadth = CancelBreadth::Scope(CancelTarget::Everything);
-        Self { project: None, session: Some(session), breadth, runs }
+        Self { project: None, session: Some(session), id_prefix: None, breadth, runs }
     }
 }
 
@@ -85,8 +90,23 @@ impl TryFrom<CancelOptions> for CancelRequest {
     type Error = Refusal;
 
     fn try_from(options: CancelOptions) -> Result<Self, Refusal> {
-        let is_narrowed = options.mode.is_some() || options.session.is_some();
-        let breadth = match (options.force, options.every_session) {
+        let (project, session) = (options.project, options.session);
+        let (mut mode, mut every_session, mut id_prefix) =
+            (options.mode, options.every_session, None);
+        match options.what.as_deref() {
+            None => {}
+            Some("all") => every_session |= !options.force,
+            Some(what) => match Mode::parse(what) {
+                Ok(named) if mode.is_none_or(|mode| mode == named) => mode = Some(named),
+                Err(_) if session.is_none() => id_prefix = Some(what.to_owned()),
+                _ => {
+                    let why = format!("{what:?} contradicts the mode or session of this cancel");
+                    return Err(Refusal::invalid_input(why));
+                }
+            },
+        }
+        let is_narrowed = mode.is_some() || session.is_some() || id_prefix.is_some();
+        let breadth = match (options.force, every_session) {
             (true, true) => {
                 return Err(Refusal::invalid_input("force and every_session exclude each other"));
             }
@@ -97,12 +117,9 @@ impl TryFrom<CancelOptions> for CancelRequest {
             }
             (true, _) => CancelBreadth::Force,
             (_, true) => CancelBreadth::EverySession,
-            _ => CancelBreadth::Scope(
-                options.mode.map_or(CancelTarget::Everything, CancelTarget::Mode),
-            ),
+            _ => CancelBreadth::Scope(mode.map_or(CancelTarget::Everything, CancelTarget::Mode)),
         };
-        let (project, session) = (options.project, options.session);
-        Ok(Self { project, session, breadth, runs: RunProcesses::Terminate })
+        Ok(Self { project, session, id_prefix, breadth, runs: RunProcesses::Terminate })
     }
 }
 
@@ -111,6 +128,7 @@ impl TryFrom<RequestFields> for CancelRequest {
 
     fn try_from(fields: RequestFields) -> Result<Self, Refusal> {
         fields.only(&[
+            "what",
             "session_id",
             "mode",
             "force",
@@ -122,6 +140,7 @@ impl TryFrom<RequestFields> for CancelRequest {
         let force = fields.flag("force")? | fields.flag("all")?;
         let every_session = fields.flag("every_session")?;
         let (session, project) = (fields.session()?, fields.project()?);
-        Self::try_from(CancelOptions { project, session, mode, force, every_session })
+        let what = fields.text("what")?.map(str::to_owned);
+        Self::try_from(CancelOptions { project, session, what, mode, force, every_session })
     }
 }

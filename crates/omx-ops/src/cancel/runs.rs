@@ -2,13 +2,14 @@
 //! even if ending a process fails; a mark stands in for documents that cannot be written.
 
 use std::collections::BTreeSet;
+use std::path::Path;
 use std::time::{Duration, Instant};
 
 use omx_kernel::cancel::CancelTarget;
 use omx_kernel::{Mode, Refusal, RefusalCode, RunId, RunState, Scope};
-use omx_runs::RunSpec;
 use omx_runs::overview::overview;
 use omx_runs::stop::{self, DrivenRun, RunTermination};
+use omx_runs::{RunSpec, Workspace};
 use omx_store::Store;
 use omx_store::runs::RunRegistry;
 
@@ -38,6 +39,9 @@ pub(super) fn end_runs(
     }
     for id in runs.iter().filter(|id| stop::is_driven(store, id)) {
         record(store, id, report);
+        if request.runs == RunProcesses::Leave {
+            report.left_running.push(id.clone());
+        }
     }
     if request.runs == RunProcesses::Leave {
         return;
@@ -64,6 +68,30 @@ pub(super) fn end_runs(
         end_unreachable(context, store, one, report);
     }
     drop_completed(store, report);
+}
+
+/// Names what a forced cancel leaves of the runs it ended: their journals and worktrees.
+pub(super) fn name_remains(context: &Context<'_>, store: &Store, report: &mut CancelReport) {
+    let cancelled = report.cancelled.iter().filter_map(|(scope, _)| run_of(scope));
+    let mut runs: BTreeSet<RunId> = cancelled.collect();
+    runs.extend(report.runs.iter().map(|(id, _)| id.clone()));
+    runs.extend(report.starting.iter().map(|(id, _)| id.clone()));
+    runs.extend(report.left_running.iter().cloned());
+    for id in runs {
+        let Ok(Some(folder)) = store.run(&id) else { continue };
+        let relative = |path: &Path| path.strip_prefix(store.root()).unwrap_or(path).to_owned();
+        let worktree = match RunSpec::load(&folder).map(|spec| spec.workspace) {
+            Ok(Workspace::Worktree { path, .. }) if path.is_dir() => {
+                format!(", worktree {}", relative(&path).display())
+            }
+            _ => String::new(),
+        };
+        report.lines.push(format!(
+            "Run {id} is still there: journal {}{worktree}; see {} runs.",
+            relative(folder.path()).display(),
+            context.dialect.name
+        ));
+    }
 }
 
 /// Whether nothing is known to be active: what lies in the place of the documents outside

@@ -1,6 +1,6 @@
 //! Chooses the scope of a cancel that names none, and words the report if nothing is active there.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use omx_kernel::cancel::{CancelTarget, ScopeChoice, choose_scope};
 use omx_kernel::{Mode, Refusal, RefusalCode, RunId, Scope, SessionId, message};
@@ -9,6 +9,7 @@ use omx_runs::stop::live_runs;
 use omx_store::{StateDir, Store, StoreError};
 
 use super::report::CancelReport;
+use super::request::CancelRequest;
 use crate::context::Context;
 
 /// Returns the scope of a cancel that names no session.
@@ -39,6 +40,41 @@ pub(super) fn only_scope(store: &Store, report: &mut CancelReport) -> Result<Sco
             ))
         }
     }
+}
+
+/// Finds the session that the request names by an id or a unique prefix of one. Returns
+/// the request for that session; `None` if it names none this way.
+pub(super) fn select_session(
+    context: &Context<'_>,
+    store: &Store,
+    request: &CancelRequest,
+) -> Result<Option<CancelRequest>, Refusal> {
+    let Some(prefix) = &request.id_prefix else { return Ok(None) };
+    let mut known: BTreeSet<SessionId> = match store.read()? {
+        Some(state) => state.sessions()?.into_iter().collect(),
+        None => BTreeSet::new(),
+    };
+    known.extend(store.run_ids()?.iter().map(RunId::session));
+    let matching = || known.iter().filter(|id| id.as_str().starts_with(prefix.as_str()));
+    let exact = known.iter().find(|id| id.as_str() == prefix);
+    let session = match (exact, matching().next(), matching().nth(1)) {
+        (Some(id), _, _) | (None, Some(id), None) => id.clone(),
+        (None, None, _) => {
+            return Err(Refusal::invalid_input(format!(
+                "no run, session or mode is called {prefix:?}; {0} status lists active sessions, \
+                 {0} runs lists runs",
+                context.dialect.name
+            )));
+        }
+        (None, Some(_), Some(_)) => {
+            let ids: Vec<&str> = matching().take(5).map(SessionId::as_str).collect();
+            return Err(Refusal::new(
+                RefusalCode::AmbiguousSession,
+                format!("several ids start with {prefix:?}: {}; use a longer one", ids.join(", ")),
+            ));
+        }
+    };
+    Ok(Some(CancelRequest { session: Some(session), id_prefix: None, ..request.clone() }))
 }
 
 /// Where a cancel looked.

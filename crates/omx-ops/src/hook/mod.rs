@@ -6,10 +6,12 @@
 mod folder;
 mod notes;
 mod prompt;
+mod prompt_cancel;
+mod prompt_start;
 mod stop;
 
 pub use notes::{brief, checkpoint, interrupted, limited, spoken, tool_used};
-pub use prompt::{Prompted, Rest, present, prompted};
+pub use prompt::{CancelRest, PromptReply, Prompted, present, prompted};
 pub(crate) use stop::is_driven;
 pub use stop::{StopOutcome, StopSeen, stop};
 

@@ -2,44 +2,66 @@
 //! active modes, or resume a blocked one.
 
 use omx_kernel::document::DocumentStatus;
-use omx_kernel::ids::slug;
 use omx_kernel::outcome::RunEnding;
-use omx_kernel::session_events::shorten;
-use omx_kernel::start::{self, StartOutcome, StartRequest};
-use omx_kernel::write::WriteContext;
-use omx_kernel::{Mode, Refusal, RefusalCode, Scope, SessionId, Snapshot, stop};
+use omx_kernel::{Mode, Refusal, SessionId, Snapshot, stop};
 use omx_prompt::{self as prompt, KeywordPolicy, ModeStart, PromptDecision, SessionState};
-use omx_store::{ArtifactFolder, EventKind, LockedStore};
 
-use super::{is_driven, notes, read_session, write_all};
-use crate::cancel::{CancelRequest, RunProcesses, settle_cancel};
-use crate::config::{limits, load};
+use super::prompt_cancel::cancel;
+use super::prompt_start::begin;
+use super::{notes, read_session};
+use crate::config::load;
 use crate::context::Context;
-use crate::facts;
 
 /// The outcome of a prompt.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Prompted {
     /// Nothing; the agent reads the prompt unchanged.
     Nothing,
-    /// The agent gets this message in addition.
-    Told(String),
-    /// Everything active was cancelled.
+    /// omx has something to say about it.
+    Replied(PromptReply),
+    /// Modes were cancelled.
     Cancelled {
-        /// The message for the agent.
-        text: String,
-        /// Whether processes still have to be terminated.
-        rest: Rest,
+        /// What omx says about it.
+        reply: PromptReply,
+        /// What is left to do.
+        rest: CancelRest,
     },
 }
 
-/// What a cancel leaves to do besides the documents.
+/// What omx says about a prompt.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PromptReply {
+    /// The message for the agent.
+    pub agent: String,
+    /// One line for the person, if something happened that they should see.
+    pub person: Option<String>,
+}
+
+impl PromptReply {
+    /// A message for the agent alone.
+    pub(super) fn for_agent(context: &Context<'_>, text: &str) -> Self {
+        Self { agent: format!("[{}] {text}", context.dialect.name), person: None }
+    }
+
+    /// A message for the agent, with a line for the person.
+    pub(super) fn for_both(context: &Context<'_>, agent: &str, person: &str) -> Self {
+        let name = context.dialect.name;
+        Self { agent: format!("[{name}] {agent}"), person: Some(format!("{name}: {person}")) }
+    }
+}
+
+/// What a cancel leaves to do: processes of cancelled runs are alive, or the cancel itself
+/// could not be written yet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Rest {
+pub enum CancelRest {
     /// Nothing.
     Nothing,
-    /// Processes of the cancelled runs are alive, or the cancel itself could not be written yet.
-    Processes,
+    /// In this session.
+    Session,
+    /// In every session.
+    EverySession,
+    /// In every session, and the state of all modes has to be removed.
+    Force,
 }
 
 /// Interprets a prompt and carries it out.
@@ -58,8 +80,9 @@ pub fn prompted(
             notes::spoken(context, session)?;
             Ok(Prompted::Nothing)
         }
-        PromptDecision::Cancel => cancel(context, session),
+        PromptDecision::Cancel(call) => cancel(context, session, call),
         PromptDecision::Resume => resume(context, session),
+        PromptDecision::Continue => go_on(context, session),
         PromptDecision::Start(wanted) => begin(context, session, &wanted),
         PromptDecision::Suggest(mode) => phrase(context, session, text, present, mode),
     }
@@ -114,34 +137,15 @@ fn phrase(
     let keywords = word.and_then(KeywordPolicy::parse).unwrap_or_default();
     match prompt::decide(text, keywords, present) {
         PromptDecision::Start(wanted) => begin(context, session, &wanted),
-        PromptDecision::Suggest(_) => Ok(Prompted::Told(format!(
-            "[{}] There is a mode for this: {}. It was not started. If the person wants it, they type ${}.",
-            context.dialect.name,
-            mode.name(),
-            mode.name()
-        ))),
+        PromptDecision::Suggest(_) => {
+            let text = format!(
+                "There is a mode for this: {0}. It was not started. If the person wants it, they type ${0}.",
+                mode.name()
+            );
+            Ok(Prompted::Replied(PromptReply::for_agent(context, &text)))
+        }
         _ => Ok(Prompted::Nothing),
     }
-}
-
-fn cancel(context: &Context<'_>, session: &SessionId) -> Result<Prompted, Refusal> {
-    // A hook has no time to wait for a run's process; `Rest` reports that it is left.
-    let request = CancelRequest::session(session.clone(), RunProcesses::Leave);
-    let store = context.store()?;
-    let report = crate::cancel::cancel(context, &request)?;
-    if report.is_empty() {
-        return Ok(Prompted::Told(format!(
-            "[{}] {}",
-            context.dialect.name,
-            omx_kernel::message::format_nothing_active(context.dialect)
-        )));
-    }
-    let runs = is_driven(&store, session) || !report.teams.is_empty();
-    // A later attempt has more time to wait for the lock.
-    let is_unfinished = runs || !report.unrecorded.is_empty();
-    let rest = if is_unfinished { Rest::Processes } else { Rest::Nothing };
-    let text = format!("[{}] {}", context.dialect.name, report.lines.join(" "));
-    Ok(Prompted::Cancelled { text, rest })
 }
 
 fn resume(context: &Context<'_>, session: &SessionId) -> Result<Prompted, Refusal> {
@@ -151,125 +155,14 @@ fn resume(context: &Context<'_>, session: &SessionId) -> Result<Prompted, Refusa
     begin(context, session, &wanted)
 }
 
-/// Starts a mode, or says why not.
-fn begin(
-    context: &Context<'_>,
-    session: &SessionId,
-    wanted: &ModeStart<'_>,
-) -> Result<Prompted, Refusal> {
-    match begun(context, session, wanted) {
-        Ok(text) => Ok(Prompted::Told(format!("[{}] {text}", context.dialect.name))),
-        // The hook swallows I/O errors and a busy lock; the person learns about other refusals.
-        Err(refusal) if matches!(refusal.code, RefusalCode::Busy | RefusalCode::Io) => Err(refusal),
-        Err(refusal) => Ok(Prompted::Told(format!(
-            "[{}] {} was not started: {}. Tell the person.",
-            context.dialect.name,
-            wanted.mode.title(),
-            refusal.message
-        ))),
-    }
-}
-
-fn begun(
-    context: &Context<'_>,
-    session: &SessionId,
-    wanted: &ModeStart<'_>,
-) -> Result<String, Refusal> {
-    let store = context.store()?;
-    let scope = Scope::Session(session.clone());
-    let limits = limits(context, &store)?;
-    let now = context.now();
-    settle_cancel(context, &store, &scope);
-    let locked = context.lock(&store, "hook")?;
-    let read = locked.scope(&scope)?;
-    let snapshot = &read.snapshot;
-    let task = wanted.task.trim();
-    let mut requested =
-        StartRequest { mode: wanted.mode, companions: &wanted.linked, task, context_path: None };
-    let facts = facts::answer(
-        &start::required_facts(snapshot, &requested)?,
-        &store,
-        &context.place.working_directory,
-    );
-    let circumstances =
-        WriteContext { now, limits: &limits, facts: &facts, dialect: context.dialect };
-    let how = start::plan_start(snapshot, &requested, circumstances)?.outcome;
-    let kept = if how == StartOutcome::Started && wanted.mode == Mode::Autopilot {
-        Some(keep_words(&locked, &store, task, now)?)
-    } else {
-        None
-    };
-    requested.context_path = kept.as_deref();
-    let plan = start::plan_start(snapshot, &requested, circumstances)?;
-    for (_, document) in &plan.writes {
-        LockedStore::check_size(document)?;
-    }
-    write_all(context, &locked, &scope, EventKind::Started, &plan.writes)?;
-    let mut after = snapshot.clone();
-    after.documents.extend(plan.writes);
-    if plan.outcome != StartOutcome::AlreadyRunning {
-        // A new run starts with fresh counters, but keeps the record of cleared documents.
-        let mut activity = snapshot.activity.clone();
-        activity.last_seen = Some(now);
-        activity.holds_in_a_row = 0;
-        activity.same_fingerprint = 0;
-        activity.fingerprint = None;
-        activity.interrupted = false;
-        activity.last_tool = None;
-        let _ = locked.write_activity(&scope, &activity, now);
-    }
-    Ok(render_start(context, session, wanted, plan.outcome, &after))
-}
-
-/// Keeps the task for later phases. Returns the file's path relative to the project's root.
-fn keep_words(
-    locked: &LockedStore,
-    store: &omx_store::Store,
-    task: &str,
-    now: omx_kernel::Timestamp,
-) -> Result<String, Refusal> {
-    let stem = format!("{}-{}", slug(task), now.millis());
-    let text = format!("# Task\n\n{task}\n\nStarted: {now}\n");
-    let path = locked.write_artifact(ArtifactFolder::Context, &stem, "md", &text)?;
-    let path = path.strip_prefix(store.root()).unwrap_or(&path);
-    Ok(path.display().to_string())
-}
-
-fn render_start(
-    context: &Context<'_>,
-    session: &SessionId,
-    wanted: &ModeStart<'_>,
-    how: StartOutcome,
-    after: &Snapshot,
-) -> String {
-    let mode = wanted.mode;
-    let title = mode.title();
-    let state = after
-        .active(mode)
-        .map(|document| stop::format_hold(mode, document, context.dialect))
-        .unwrap_or_default();
-    let linked: Vec<&str> = wanted.linked.iter().map(|mode| mode.name()).collect();
-    let with = if linked.is_empty() {
-        String::new()
-    } else {
-        format!(", linked with {}", linked.join(" and "))
-    };
-    let begins = match how {
-        StartOutcome::Started => format!("{title} started{with} in session {session}."),
-        StartOutcome::Resumed => format!("{title} resumed{with} in session {session}."),
-        StartOutcome::AlreadyRunning => {
-            format!("{title} is already running in session {session}; nothing was started.")
-        }
-    };
-    let task = after
-        .active(mode)
-        .and_then(|document| document.get_str("task_description"))
-        .filter(|task| how == StartOutcome::Resumed && !task.is_empty())
-        .map(|task| format!(" Task: {}", shorten(task)))
-        .unwrap_or_default();
-    format!(
-        "{begins}{task} {state}. Follow the skill {}; record every change of phase with state_write (mode {}, session_id {session}).",
-        mode.name(),
-        mode.name()
-    )
+/// Tells the agent what the active mode asks for now.
+fn go_on(context: &Context<'_>, session: &SessionId) -> Result<Prompted, Refusal> {
+    notes::resumed(context, session)?;
+    let Some(found) = read_session(context, session)? else { return Ok(Prompted::Nothing) };
+    let snapshot = &found.read.snapshot;
+    let active =
+        Mode::STOP_PRIORITY.into_iter().find_map(|mode| Some((mode, snapshot.active(mode)?)));
+    let Some((mode, document)) = active else { return Ok(Prompted::Nothing) };
+    let text = stop::format_hold(mode, document, context.dialect);
+    Ok(Prompted::Replied(PromptReply::for_agent(context, &text)))
 }

@@ -4,7 +4,7 @@
 use std::path::{Path, PathBuf};
 
 use omx_kernel::Mode;
-use omx_prompt::{KeywordPolicy, PromptDecision, SessionState, decide, explain};
+use omx_prompt::{CancelReach, KeywordPolicy, PromptDecision, SessionState, decide, explain};
 
 /// A record of the corpus.
 struct Record {
@@ -74,8 +74,13 @@ fn words(decision: &PromptDecision<'_>) -> String {
     match decision {
         PromptDecision::Nothing => "silent".to_owned(),
         PromptDecision::Suggest(mode) => format!("suggest {}", mode.name()),
-        PromptDecision::Cancel => "cancel".to_owned(),
+        PromptDecision::Cancel(call) => match call.reach {
+            CancelReach::Session | CancelReach::Mode(_) => "cancel".to_owned(),
+            CancelReach::EverySession => "cancel every-session".to_owned(),
+            CancelReach::Force => "cancel force".to_owned(),
+        },
         PromptDecision::Resume => "resume".to_owned(),
+        PromptDecision::Continue => "continue".to_owned(),
         PromptDecision::Start(start) => {
             let modes = [start.mode].into_iter().chain(start.linked.iter().copied());
             let names: Vec<&str> = modes.map(Mode::name).collect();

@@ -114,7 +114,7 @@ proptest! {
     ) {
         for text in wrapped(word).into_iter().filter(|text| !text.starts_with("- ")) {
             let decision = decide(&text, KeywordPolicy::Explicit, SessionState::Active);
-            prop_assert!(decision != PromptDecision::Cancel, "{text:?}");
+            prop_assert!(!matches!(decision, PromptDecision::Cancel(_)), "{text:?}");
         }
     }
 
@@ -295,7 +295,7 @@ fn modes_5_4_precedence_decides_and_ralph_links_its_companions() {
     assert_eq!((both.mode, both.task), (Mode::Ralph, "fix it all"));
     assert_eq!(both.linked, [Mode::Team, Mode::Ultrawork]);
     assert_eq!(start("$team $autopilot go on").mode, Mode::Autopilot);
-    assert_eq!(plain("$autopilot build it\n/cancel"), PromptDecision::Cancel);
+    assert!(matches!(plain("$autopilot build it\n/cancel"), PromptDecision::Cancel(_)));
     assert_eq!(start("The login is slow.\n\n/ralph").task, "The login is slow.");
     let reminded = start("/ralph fix it\n<system-reminder>be kind</system-reminder>");
     assert_eq!(reminded.task, "fix it");
@@ -304,13 +304,11 @@ fn modes_5_4_precedence_decides_and_ralph_links_its_companions() {
 #[test]
 fn cancel_words_with_a_mode_never_start_it() {
     for text in ["/ralph cancel", "ralph, stop", "$autopilot abort!", "ralph: stop it please"] {
-        assert_eq!(plain(text), PromptDecision::Cancel, "{text}");
+        assert!(matches!(plain(text), PromptDecision::Cancel(_)), "{text}");
     }
     assert_eq!(plain("ralph cancel"), PromptDecision::Nothing);
-    assert_eq!(
-        decide("ralph cancel", KeywordPolicy::Phrases, SessionState::Active),
-        PromptDecision::Cancel
-    );
+    let decision = decide("ralph cancel", KeywordPolicy::Phrases, SessionState::Active);
+    assert!(matches!(decision, PromptDecision::Cancel(_)));
 }
 
 #[test]

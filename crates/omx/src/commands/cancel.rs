@@ -32,7 +32,7 @@ pub fn run(args: &CancelArgs, global: &GlobalArgs, by_name: Dialect) -> Exit {
             return relayed.send(&relay).map(|answer| answer.print(format, |it| reply(it, format)));
         }
         let mut request = CancelRequest::try_from(options.clone())?;
-        if args.finish {
+        if args.finish && args.session_id.is_some() {
             request.breadth = CancelBreadth::Finish;
         }
         let report = match cancel(context, &request) {
@@ -63,6 +63,7 @@ fn reply(report: &Value, format: Format) -> Exit {
 fn options(args: &CancelArgs) -> Result<CancelOptions, Refusal> {
     Ok(CancelOptions {
         project: None,
+        what: args.what.clone(),
         mode: args.mode.as_deref().map(Mode::parse).transpose()?,
         session: args.session_id.as_deref().map(SessionId::new).transpose()?,
         force: args.force,

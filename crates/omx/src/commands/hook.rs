@@ -10,8 +10,10 @@ use std::time::{Duration, Instant};
 use omx_host::HostKind;
 use omx_host::hook::{HookEvent, HookFollowUp, HookOutcome, HookOutput, HookPayload, handle_event};
 use omx_kernel::Dialect;
+use omx_ops::hook::CancelRest;
 use omx_prompt::{
-    self as prompt, CallTarget, CandidateVerdict, KeywordPolicy, PromptDecision, SessionState,
+    self as prompt, CallTarget, CancelReach, CandidateVerdict, KeywordPolicy, PromptDecision,
+    SessionState,
 };
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
@@ -42,8 +44,10 @@ pub fn run(host: HostKind, event: Option<&str>, by_name: Dialect) -> Exit {
         }
         let handled = answer(&payload, by_name).unwrap_or(HookOutput::Empty.into());
         say(&handled.output.format_line(host, &payload.name));
-        if let (HookFollowUp::FinishCancel, Some(session)) = (handled.follow_up, &payload.session) {
-            finish_cancel(&payload, session.as_str());
+        if let (HookFollowUp::FinishCancel(rest), Some(session)) =
+            (handled.follow_up, &payload.session)
+        {
+            finish_cancel(&payload, session.as_str(), rest);
         }
     }
     say("{}");
@@ -113,10 +117,16 @@ fn say(line: &str) {
 }
 
 /// Hands the processes of a cancelled run over to a process that has time to wait.
-fn finish_cancel(payload: &HookPayload<'_>, session: &str) {
+fn finish_cancel(payload: &HookPayload<'_>, session: &str, rest: CancelRest) {
     let Ok(program) = edge::own_program() else { return };
     let mut command = Command::new(program);
-    command.args(["cancel", "--finish", "--session-id", session]);
+    command.args(["cancel", "--finish"]);
+    match rest {
+        CancelRest::Nothing => return,
+        CancelRest::Session => command.args(["--session-id", session]),
+        CancelRest::EverySession => command.arg("--every-session"),
+        CancelRest::Force => command.arg("--force"),
+    };
     if let Some(folder) = edge::hook_folder(payload) {
         command.current_dir(folder);
     }
@@ -140,11 +150,24 @@ pub fn explain(text: &str, global: &GlobalArgs, by_name: Dialect) -> Exit {
         PromptDecision::Start(start) => {
             let linked: Vec<&str> = start.linked.iter().map(|mode| mode.name()).collect();
             let with = if linked.is_empty() { String::new() } else { " with ".to_owned() };
-            let task = if start.task.is_empty() { "(none)" } else { start.task };
-            format!("Starts {}{with}{}. Task: {task}", start.mode.name(), linked.join(" and "))
+            let linked = linked.join(" and ");
+            match (start.mode.name(), start.task) {
+                (name, "") => format!("Resumes {name}{with}{linked}, if there is a run to resume."),
+                (name, task) => format!("Starts {name}{with}{linked}. Task: {task}"),
+            }
         }
-        PromptDecision::Cancel => "Cancels what is active.".to_owned(),
+        PromptDecision::Cancel(call) => match call.reach {
+            CancelReach::Session => "Cancels what is active in this session.".to_owned(),
+            CancelReach::Mode(mode) => format!("Cancels {} in this session.", mode.name()),
+            CancelReach::EverySession => "Cancels what is active in every session.".to_owned(),
+            CancelReach::Force => {
+                "Cancels what is active in every session and clears all state.".to_owned()
+            }
+        },
         PromptDecision::Resume => "Resumes what is waiting for the person.".to_owned(),
+        PromptDecision::Continue => {
+            "Tells the agent what the active mode's phase asks for.".to_owned()
+        }
     }];
     for candidate in &explained.candidates {
         let word = match candidate.target {

@@ -1,6 +1,7 @@
 //! `status`: shows the active modes as a table.
 
-use omx_kernel::{Dialect, ForeignText, SessionId, Timestamp};
+use omx_kernel::time::format_age;
+use omx_kernel::{Dialect, ForeignText, SessionId};
 use omx_ops::{StatusReport, StatusRequest, status};
 
 use super::with_context;
@@ -77,7 +78,8 @@ fn table(report: &StatusReport) -> Vec<String> {
             (Some(at), None) => at.to_string(),
             _ => "-".to_owned(),
         };
-        let mut sign = active.updated_at.map_or("-".to_owned(), |time| age(time, report.now));
+        let mut sign =
+            active.updated_at.map_or("-".to_owned(), |time| format_age(time, report.now));
         if active.stale {
             sign.push_str(" (stale)");
         }
@@ -102,14 +104,4 @@ fn table(report: &StatusReport) -> Vec<String> {
 
 fn format_text(text: Option<&ForeignText>, none: &str) -> String {
     text.map_or_else(|| none.to_owned(), |text| text.one_line().to_string())
-}
-
-fn age(time: Timestamp, now: Timestamp) -> String {
-    let seconds = now.millis_since(time) / 1_000;
-    match seconds {
-        0..60 => format!("{seconds} s ago"),
-        60..3_600 => format!("{} min ago", seconds / 60),
-        3_600..172_800 => format!("{} h ago", seconds / 3_600),
-        _ => format!("{} days ago", seconds / 86_400),
-    }
 }

@@ -41,7 +41,7 @@ fn cancel_6_every_mode_has_its_line_in_both_dialects() {
         ("swarm", "Swarm cancelled. Coordinated agents stopped."),
         ("ultrapilot", "Ultrapilot cancelled. Parallel autopilot workers stopped."),
         ("pipeline", "Pipeline cancelled. Sequential agent chain stopped."),
-        ("team", "Team cancelled. Teammates shut down and cleaned up."),
+        ("team", "Team ended. No teammate was running."),
         ("ralplan", "Plan Consensus cancelled. Planning session ended."),
         ("code-review", "Code review cancelled. No verdict recorded."),
     ];
@@ -207,7 +207,7 @@ fn cancel_6_json_of_nothing_and_outside_sessions() {
 #[test]
 fn cancel_6_wrong_usage_is_exit_2_and_a_refusal_exit_1() {
     let project = project();
-    for args in [&["cancel", "extra"][..], &["cancel", "--mode"], &["cancel", "--nope"]] {
+    for args in [&["cancel", "ralph", "extra"][..], &["cancel", "--mode"], &["cancel", "--nope"]] {
         let outcome = project.omx(args);
         assert_eq!((outcome.code, outcome.stdout.as_str()), (Some(2), ""), "{args:?}");
         assert!(outcome.stderr.contains("Usage: omx cancel"), "{outcome:?}");

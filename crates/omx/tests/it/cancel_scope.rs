@@ -326,7 +326,7 @@ fn cancel_1_2a_a_swarm_and_teams_belong_to_the_session_their_cards_name() {
     let message = answer["message"].as_str().unwrap();
     let place = |text: &str| message.find(text).unwrap_or_else(|| panic!("{text}: {message}"));
     assert!(place("Team \"old\" cancelled:\n- Workers signaled: 0") < place("Team \"young\""));
-    assert!(place("Team \"young\"") < place("Team cancelled."));
+    assert!(place("Team \"young\"") < place("Team ended."));
     assert!(project.state("team/old/config.json").exists(), "files are left to force");
     project.omx(&["cancel", "--session-id", "green2", "--json"]).ok();
     assert!(marker.exists(), "the marker of another session's swarm");

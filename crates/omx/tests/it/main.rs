@@ -10,6 +10,7 @@ mod cancel_messages;
 mod cancel_order;
 mod cancel_postconditions;
 mod cancel_scope;
+mod cancel_what;
 mod child_context;
 mod cli_and_mcp;
 mod concurrency;

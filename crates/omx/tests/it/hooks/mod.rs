@@ -1,5 +1,6 @@
 //! omx inside an agent's own conversation: what a host calls and what it receives.
 
+mod bare_calls;
 mod bounds;
 mod cancel;
 mod crashes;
@@ -11,4 +12,5 @@ mod identity;
 pub mod kit;
 mod prompts;
 mod races;
+mod reach;
 mod real;
