@@ -66,6 +66,7 @@ const SKILLS: &[(&str, &str)] = &[
     skill!("ecomode"),
     skill!("help"),
     skill!("pipeline"),
+    skill!("plan"),
     skill!("ralph"),
     skill!("ralplan"),
     skill!("setup"),

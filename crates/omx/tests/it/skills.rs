@@ -23,6 +23,7 @@ pub const RUNS: &[(&str, &[usize])] = &[
     ("ecomode", &[0, 1, 2, 1, 2, 3]),
     ("help", &[]),
     ("pipeline", &[0, 1, 2, 3]),
+    ("plan", &[]),
     // The check fails once.
     ("ralph", &[0, 1, 2, 3, 4, 2, 3, 0, 5]),
     ("ralplan", &[0, 1, 2, 3, 1, 2, 4]),
