@@ -128,7 +128,7 @@ pub const TOOLS: &[McpTool] = &[
     McpTool {
         name: "state_clear",
         group: ToolGroup::State,
-        description: "Remove one mode's state document, in one session or in all sessions.",
+        description: "Remove the state document of a mode, or of every mode, in one session or in all sessions.",
         annotations: ToolAnnotations::ENDS,
         pace: ToolScheduling::Quick,
         schema: || {
@@ -138,7 +138,7 @@ pub const TOOLS: &[McpTool] = &[
                 schema::flag("all_sessions", "In every session, and outside sessions"),
                 schema::working_directory(),
             ];
-            schema::object(fields, &["mode"], ExtraArguments::Refused)
+            schema::object(fields, &[], ExtraArguments::Refused)
         },
         run: |context, fields| omx_ops::state_clear(context, &fields.try_into()?),
     },

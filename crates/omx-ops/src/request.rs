@@ -33,13 +33,13 @@ pub struct StateWriteRequest {
     pub fields: Vec<(String, Value)>,
 }
 
-/// A request to remove one mode's document.
+/// A request to remove documents.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StateClearRequest {
     /// The project's folder; defaults to the caller's.
     pub project: Option<PathBuf>,
-    /// The mode.
-    pub mode: Mode,
+    /// The mode; every mode if absent.
+    pub mode: Option<Mode>,
     /// The sessions to clear.
     pub sessions: ClearSessions,
 }
@@ -110,7 +110,7 @@ impl TryFrom<RequestFields> for StateClearRequest {
 
     fn try_from(fields: RequestFields) -> Result<Self, Refusal> {
         fields.only(&["mode", "session_id", "all_sessions", "workingDirectory"])?;
-        let mode = fields.needed_mode()?;
+        let mode = fields.mode()?;
         let sessions = match (fields.flag("all_sessions")?, fields.session()?) {
             (true, Some(_)) => {
                 return Err(Refusal::invalid_input(

@@ -22,7 +22,7 @@ pub enum StateOperation {
     Read(StateInput),
     /// Merge fields into a mode's document
     Write(StateInput),
-    /// Remove a mode's document
+    /// Remove the document of a mode, or of every mode
     Clear(StateInput),
     /// List the active modes of one session, or of all
     #[command(alias = "list_active")]

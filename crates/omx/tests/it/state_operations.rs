@@ -118,6 +118,36 @@ fn state_3_clear_removes_one_document_or_one_mode_everywhere() {
 }
 
 #[test]
+fn state_3_clear_without_a_mode_removes_every_mode_of_the_scope() {
+    let project = project();
+    let put = |mode: &str, session: Option<&str>| {
+        let mut input = json!({"mode":mode,"active":true});
+        if let Some(session) = session {
+            input["session_id"] = session.into();
+        }
+        project.put(input);
+    };
+    for mode in ["ralph", "ultrawork"] {
+        put(mode, Some("a"));
+        put(mode, Some("b"));
+    }
+    put("ecomode", None);
+    let clear = |input: Value| project.state_op("clear", &input).ok();
+    // Outside sessions: nobody's session, but those that are active are named.
+    let outside = clear(json!({}));
+    assert_eq!((&outside["mode"], &outside["removed"]), (&Value::Null, &json!(1)), "{outside}");
+    assert_eq!(outside["active_sessions"], json!(["a", "b"]));
+    let one = project.omx(&["state", "clear", "--session-id", "a", "--json"]).ok();
+    assert_eq!((&one["removed"], &one["active_sessions"]), (&json!(2), &Value::Null), "{one}");
+    let left = project.omx(&["state", "list-active", "--json"]).ok();
+    assert_eq!(left["entries"].as_array().unwrap().len(), 2, "{left}");
+    assert_eq!(clear(json!({"all_sessions":true}))["removed"], 2);
+    // What was live cannot come back by a late write.
+    let late = project.state_op("write", &json!({"mode":"ralph","active":true,"session_id":"b"}));
+    assert_eq!(late.refused(), "recently_cancelled");
+}
+
+#[test]
 fn state_3_list_active_lists_one_session_or_every_scope() {
     let project = project();
     let empty = project.omx(&["state", "list-active", "--json"]).ok();
