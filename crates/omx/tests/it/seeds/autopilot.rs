@@ -7,10 +7,10 @@ use serde_json::{Value, json};
 use crate::hooks::kit::{BOTH, HostConversation, context, held, used_project};
 use crate::project;
 
-const PHASES: [&str; 3] = ["ralplan", "ralph", "code-review"];
+pub const PHASES: [&str; 3] = ["ralplan", "ralph", "code-review"];
 
 /// The start of the document, with a context snapshot.
-fn start() -> Value {
+pub fn start() -> Value {
     json!({"mode": "autopilot", "active": true, "current_phase": "ralplan", "iteration": 1,
         "review_cycle": 0, "state": {
             "phase_cycle": PHASES,
@@ -20,7 +20,7 @@ fn start() -> Value {
 }
 
 /// From planning to building, with the plan of this cycle.
-fn planned(project: &TestProject, cycle: usize) -> Value {
+pub fn planned(project: &TestProject, cycle: usize) -> Value {
     let (plan, tests) =
         (format!(".omx/plans/prd-{cycle}.md"), format!(".omx/plans/test-spec-{cycle}.md"));
     project.write(&plan, format!("plan {cycle}"));
@@ -30,14 +30,14 @@ fn planned(project: &TestProject, cycle: usize) -> Value {
 }
 
 /// From building to the review, with the evidence of this cycle.
-fn built(cycle: usize) -> Value {
+pub fn built(cycle: usize) -> Value {
     json!({"mode": "autopilot", "current_phase": "code-review", "handoff_artifacts": {"ralph": {
         "changed_files": ["src/parser.rs"],
         "evidence": [{"command": format!("make test CYCLE={cycle}"), "exit_code": 0}]}}})
 }
 
 /// A review that is not clean, with the counters the document asks for.
-fn not_clean(cycle: usize, finding: &str) -> Value {
+pub fn not_clean(cycle: usize, finding: &str) -> Value {
     json!({"mode": "autopilot", "current_phase": "ralplan", "iteration": cycle + 1,
         "review_cycle": cycle,
         "review_verdict": {"recommendation": "REQUEST CHANGES", "architectural_status": "WATCH",
@@ -46,7 +46,7 @@ fn not_clean(cycle: usize, finding: &str) -> Value {
         "return_to_ralplan_reason": finding})
 }
 
-fn clean() -> Value {
+pub fn clean() -> Value {
     json!({"mode": "autopilot", "active": false, "current_phase": "complete",
         "review_verdict":
             {"recommendation": "APPROVE", "architectural_status": "CLEAR", "clean": true},

@@ -107,3 +107,36 @@ fn seed_000_cancel_names_every_mode_it_looked_for_and_succeeds() {
     }
     assert_eq!(lines.last(), Some(&"Use --force to clear all state files anyway."));
 }
+
+#[test]
+fn seed_000_force_and_all_in_a_prompt_clear_every_session() {
+    for host in BOTH {
+        for call in ["/cancel --force", "/cancel --all", "cancelomc --force", "cancelomx --all"] {
+            let project = used_project();
+            let conversation = HostConversation { project: &project, host, session: "s1" };
+            let other = HostConversation { session: "s2", ..conversation };
+            other.prompt("$ultraqa the tests pass");
+            plant(&project, None, "ultrawork", &json!({}));
+            let answer = conversation.prompt(call);
+            let text = context(&answer);
+            assert!(text.contains("All OMX modes cleared."), "{call}: {text}");
+            assert_eq!(other.stop("done"), json!({}), "{call}");
+            let listed = project.omx(&["state", "get-status", "--json"]).ok();
+            assert_eq!(listed, json!({"statuses": {}, "sessions": {}}), "{call}");
+        }
+    }
+}
+
+#[test]
+fn seed_000_either_flag_counts_anywhere_and_both_together() {
+    for flags in [&["--force", "--all"][..], &["--all", "--json", "--force"], &["--json", "--all"]]
+    {
+        let project = project();
+        plant(&project, Some("s1"), "ralph", &json!({}));
+        plant(&project, None, "ultrawork", &json!({}));
+        let outcome = project.omx(&[&["cancel"], flags].concat());
+        assert_eq!(outcome.code, Some(0), "{flags:?}: {outcome:?}");
+        assert!(!project.session("s1", "ralph-state.json").exists(), "{flags:?}");
+        assert!(!project.state("ultrawork-state.json").exists(), "{flags:?}");
+    }
+}

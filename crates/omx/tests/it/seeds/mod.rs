@@ -3,6 +3,7 @@
 
 mod autopilot;
 mod cancel;
+mod loop_rules;
 mod omc;
 mod page;
 mod state;

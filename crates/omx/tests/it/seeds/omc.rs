@@ -278,3 +278,18 @@ fn seed_001_a_mode_without_activity_for_two_hours_holds_nothing_and_is_cancelled
     let answer = omc.omc(&["cancel", "--json"]).ok();
     assert_eq!(modes(&answer), [("ralph", None)]);
 }
+
+#[test]
+fn seed_001_force_and_all_in_a_prompt_clear_every_session() {
+    for words in ["/oh-my-claudecode:cancel --force", "/oh-my-claudecode:cancel --all"] {
+        let omc = OmcProject::with(&[
+            (Some("s1"), "ralph", json!({})),
+            (Some("s2"), "ultraqa", json!({})),
+            (None, "ultrawork", json!({})),
+        ]);
+        let answer = omc.event("s1", "UserPromptSubmit", &json!({"prompt": words}));
+        assert!(context(&answer).contains("All OMC modes cleared."), "{words}: {answer}");
+        let left = omc.omc(&["state", "get-status", "--json"]).ok();
+        assert_eq!(left, json!({"statuses": {}, "sessions": {}}), "{words}");
+    }
+}
