@@ -1,7 +1,7 @@
 //! The kill campaign: whole runs with the rehearsal agent, in which omx, the agent, its
 //! guard or git are killed at random, also while a run is resumed, cancelled, integrated
-//! or cleaned up, and while a host is set up. In the end every run is complete, no step was taken twice, nothing is
-//! left running, and `runs gc` sees whatever is left behind.
+//! or cleaned up, and while a host is set up. In the end every run is complete, no step
+//! was taken twice, nothing is left running, and `runs gc` sees whatever is left behind.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -55,13 +55,15 @@ const TARGETS: [KillTarget; 5] = [
     KillTarget::OmxAndGuard,
 ];
 
-/// Runs the campaign; a broken rule is a panic that names seed and round.
-pub fn kill_runs(rounds: usize, seed: u64) -> KillRunsReport {
+/// Runs the campaign and reports after every round; a broken rule is a panic that names
+/// seed and round.
+pub fn kill_runs(rounds: usize, seed: u64, progress: impl Fn(KillRunsReport)) -> KillRunsReport {
     let mut random = Random::new(seed);
     let mut report = KillRunsReport::default();
     for round in 0..rounds {
         let at = format!("seed {seed}, round {round}");
         one_round(&mut random, &at, &mut report);
+        progress(report);
     }
     report
 }

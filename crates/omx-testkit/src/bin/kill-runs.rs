@@ -4,6 +4,11 @@
 
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
+use omx_testkit::{KillRunsReport, kill_runs};
+
+/// After how many rounds the campaign says how far it is.
+const PROGRESS: usize = 20;
+
 fn main() {
     let mut args = std::env::args().skip(1);
     let rounds = args.next().map_or(200, |text| text.parse().expect("a number of rounds"));
@@ -13,7 +18,12 @@ fn main() {
     );
     println!("kill runs: {rounds} rounds, seed {seed}");
     let start = Instant::now();
-    let report = omx_testkit::kill_runs(rounds, seed);
+    let progress = |report: KillRunsReport| {
+        if report.runs.is_multiple_of(PROGRESS) {
+            println!("{} of {rounds} rounds, {} processes killed", report.runs, report.killed);
+        }
+    };
+    let report = kill_runs(rounds, seed, progress);
     println!(
         "{} runs, {} processes killed, {} resumes; all complete, none twice, nothing left; {:.1} s",
         report.runs,
