@@ -293,3 +293,21 @@ fn seed_001_force_and_all_in_a_prompt_clear_every_session() {
         assert_eq!(left, json!({"statuses": {}, "sessions": {}}), "{words}");
     }
 }
+
+#[test]
+fn seed_001_one_clear_drops_a_whole_session_or_what_is_outside() {
+    let omc = OmcProject::with(&[
+        (Some("s1"), "ralph", json!({})),
+        (Some("s1"), "ultrawork", json!({})),
+        (Some("s2"), "ultraqa", json!({})),
+        (None, "ecomode", json!({})),
+    ]);
+    let other = omc.document(Some("s2"), "ultraqa");
+    let one = omc.omc(&["state", "clear", "--session-id", "s1", "--json"]).ok();
+    assert_eq!(one["removed"], 2, "{one}");
+    assert_eq!(omc.document(None, "ecomode")["active"], true);
+    let outside = omc.omc(&["state", "clear", "--json"]).ok();
+    assert_eq!(outside["removed"], 1, "{outside}");
+    assert!(!omc.path("ecomode-state.json").exists());
+    assert_eq!(omc.document(Some("s2"), "ultraqa"), other);
+}
