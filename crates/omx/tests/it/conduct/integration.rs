@@ -185,7 +185,6 @@ fn surface_5_5_nothing_is_removed_through_a_link() {
         assert!(collected.stdout.contains("a link is in its place"), "{collected:?}");
         assert!(worktree.is_symlink(), "{collected:?}");
         let resumed = project.omx(&["runs", "resume", &repository.id()]);
-        assert_ne!(resumed.code, Some(0), "{resumed:?}");
         let after = (fs::read_dir(target).unwrap().count(), git(&repository, &["log", "-1"]));
         assert_eq!(after, before, "{resumed:?}");
         fs::remove_file(&worktree).unwrap();
@@ -195,6 +194,23 @@ fn surface_5_5_nothing_is_removed_through_a_link() {
     assert_eq!(outcome.code, Some(0), "{outcome:?}");
     assert!(mine.join("photo").exists() && !worktree.is_symlink(), "{outcome:?}");
     assert!(project.root().join(".git").is_dir());
+}
+
+#[test]
+fn surface_5_5_no_run_is_resumed_through_a_link() {
+    let mut repository = Repository::playing(&ralph_scenario(&write("work.txt", "done\n")));
+    repository.check = "false".to_owned();
+    assert_eq!(repository.run("ralph", &["--max-iterations", "1", "make work.txt"]).code, Some(5));
+    let project = &repository.project;
+    let worktree = project.root().join(".omx/worktrees/run").join(repository.id());
+    let mine = project.folder().join("mine");
+    fs::create_dir(&mine).unwrap();
+    fs::remove_dir_all(&worktree).unwrap();
+    symlink(&mine, &worktree).unwrap();
+    let resumed = project.omx(&["runs", "resume", &repository.id(), "--max-iterations", "2"]);
+    assert_ne!(resumed.code, Some(0), "{resumed:?}");
+    assert_eq!(fs::read_dir(&mine).unwrap().count(), 0, "{resumed:?}");
+    assert!(worktree.is_symlink(), "{resumed:?}");
 }
 
 /// git may have forgotten a worktree of which not everything could be removed.
