@@ -219,8 +219,10 @@ impl LockedStore {
         let text = json::document_text(document.fields());
         let folder = self.make_scope(scope)?;
         replace(&folder, &mode.file_name(), &path, text.as_bytes(), Durability::Flushed)?;
-        if let Some(foreign) = mode.foreign_file_name() {
-            // This document continues it; left behind, it would still say what it said.
+        if let Some(foreign) = mode.foreign_file_name()
+            && statat(&folder, foreign, AtFlags::SYMLINK_NOFOLLOW).is_ok()
+        {
+            // This document continues it and takes precedence, so a failure does no harm.
             let _ = unlinkat(&folder, foreign, AtFlags::empty());
         }
         Ok(())
