@@ -50,18 +50,6 @@ pub fn record_prompt(activity: &SessionActivity, now: Timestamp) -> Option<Sessi
     Some(updated)
 }
 
-/// Returns the record after the person said "continue": stops are held again.
-pub fn record_continue(activity: &SessionActivity, now: Timestamp) -> Option<SessionActivity> {
-    if is_fresh(activity, now) && !activity.interrupted && activity.holds_in_a_row == 0 {
-        return None;
-    }
-    let mut updated = activity.clone();
-    updated.last_seen = Some(now);
-    updated.interrupted = false;
-    updated.holds_in_a_row = 0;
-    Some(updated)
-}
-
 /// Returns the record after an interrupt: no stop is held until the person's next prompt.
 pub fn record_interrupt(activity: &SessionActivity, now: Timestamp) -> SessionActivity {
     let mut updated = activity.clone();

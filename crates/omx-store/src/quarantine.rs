@@ -9,10 +9,10 @@ use rustix::fs::{RenameFlags, renameat, renameat_with};
 use rustix::io::Errno;
 
 use crate::dir::open_or_make;
-use crate::documents::UnreadableDocument;
 use crate::error::StoreError;
 use crate::flush::flush_all;
 use crate::lock::LockedStore;
+use crate::scope_contents::UnreadableDocument;
 
 /// A document that was moved to quarantine.
 #[derive(Clone, Debug, PartialEq, Eq)]

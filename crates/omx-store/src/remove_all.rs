@@ -8,12 +8,13 @@ use omx_kernel::cancel::{LEGACY_FILES, LEGACY_FOLDERS};
 use rustix::fs::{AtFlags, FileType, statat, unlinkat};
 
 use crate::dir::{self, open};
-use crate::documents::{odd_session_names, read_document, remove_file, session_names};
+use crate::documents::{odd_session_names, remove_file, session_names};
 use crate::error::StoreError;
 use crate::flush::flush_all;
 use crate::lock::LockedStore;
 use crate::remove_tree::remove_contents;
 use crate::replace::is_temporary;
+use crate::scope_contents::read_document;
 
 /// What was removed, and what was left.
 #[derive(Debug, Default)]

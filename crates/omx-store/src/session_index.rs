@@ -15,11 +15,12 @@ use omx_kernel::{Mode, Scope, SessionId, Timestamp};
 use serde::{Deserialize, Serialize};
 
 use crate::dir::{self, open};
-use crate::documents::{ScopeContents, read_folder, session_names};
+use crate::documents::session_names;
 use crate::error::StoreError;
 use crate::lock::LockedStore;
 use crate::parallel::map_in_parallel;
 use crate::replace::{Durability, replace};
+use crate::scope_contents::{ScopeContents, read_folder};
 use crate::stamp::FileStamp;
 use crate::tree::{StateDir, Store};
 

@@ -49,21 +49,6 @@ pub fn spoken(context: &Context<'_>, session: &SessionId) -> Result<(), Refusal>
     )
 }
 
-/// The person said "continue": Stops are held again.
-pub(super) fn resumed(context: &Context<'_>, session: &SessionId) -> Result<(), Refusal> {
-    let Some(found) = read_active_session(context, session)? else { return Ok(()) };
-    if settle_cancel(context, &found.store, &found.scope) {
-        return Ok(());
-    }
-    change(
-        context,
-        &found,
-        EventKind::PersonSpoke,
-        session_events::clear_rate_limit,
-        session_events::record_continue,
-    )
-}
-
 /// The person interrupted the agent: no Stop is held until their next prompt.
 pub fn interrupted(context: &Context<'_>, session: &SessionId) -> Result<(), Refusal> {
     let Some(found) = read_active_session(context, session)? else { return Ok(()) };

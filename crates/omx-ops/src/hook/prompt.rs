@@ -157,7 +157,7 @@ fn resume(context: &Context<'_>, session: &SessionId) -> Result<Prompted, Refusa
 
 /// Tells the agent what the active mode asks for now.
 fn go_on(context: &Context<'_>, session: &SessionId) -> Result<Prompted, Refusal> {
-    notes::resumed(context, session)?;
+    notes::spoken(context, session)?;
     let Some(found) = read_session(context, session)? else { return Ok(Prompted::Nothing) };
     let snapshot = &found.read.snapshot;
     let active =

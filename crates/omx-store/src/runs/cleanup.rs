@@ -7,12 +7,13 @@ use rustix::fs::{AtFlags, unlinkat};
 use super::folder::RUNS;
 use crate::artifacts::ArtifactFolder;
 use crate::dir::{self, open, open_or_make};
-use crate::documents::{read_folder, session_names};
+use crate::documents::session_names;
 use crate::error::StoreError;
 use crate::flush::flush_all;
 use crate::lock::LockedStore;
 use crate::remove_tree::remove_contents;
 use crate::replace::{Durability, replace};
+use crate::scope_contents::read_folder;
 use crate::stamp::FileStamp;
 use crate::tree::{Store, session_path};
 

@@ -9,18 +9,10 @@ use std::path::PathBuf;
 use omx_testkit::TestProject;
 use serde_json::{Value, json};
 
-use crate::cancel_kit::{MODES, cancels, plant, plant_stale};
+use crate::cancel_kit::{LEGACY, MODES, cancels, plant, plant_stale};
 use crate::project;
 
 const CLEARED: &str = "All OMX modes cleared. You are free to start fresh.";
-
-/// The list of the contract, verbatim.
-const LEGACY: &str = "autopilot-state.json ralph-state.json ralph-plan-state.json \
-    ralph-verification.json ultrawork-state.json ecomode-state.json ultraqa-state.json swarm.db \
-    swarm.db-wal swarm.db-shm swarm-active.marker swarm-tasks.db ultrapilot-state.json \
-    ultrapilot-ownership.json pipeline-state.json plan-consensus.json ralplan-state.json \
-    boulder.json hud-state.json subagent-tracking.json subagent-tracker.lock \
-    rate-limit-daemon.pid rate-limit-daemon.log";
 
 /// The rest of the state root, without the lock and omx's own record.
 fn remaining_files(project: &TestProject) -> Vec<PathBuf> {

@@ -21,6 +21,14 @@ pub const MODES: [&str; 11] = [
     "code-review",
 ];
 
+/// The files that force removes besides documents, as both seeds list them.
+pub const LEGACY: &str = "autopilot-state.json ralph-state.json ralph-plan-state.json \
+    ralph-verification.json ultrawork-state.json ecomode-state.json ultraqa-state.json swarm.db \
+    swarm.db-wal swarm.db-shm swarm-active.marker swarm-tasks.db ultrapilot-state.json \
+    ultrapilot-ownership.json pipeline-state.json plan-consensus.json ralplan-state.json \
+    boulder.json hud-state.json subagent-tracking.json subagent-tracker.lock \
+    rate-limit-daemon.pid rate-limit-daemon.log";
+
 /// A live phase of a mode.
 pub fn live_phase(mode: &str) -> &'static str {
     match mode {

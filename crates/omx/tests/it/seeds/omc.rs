@@ -7,17 +7,9 @@ use std::path::PathBuf;
 use omx_testkit::{CommandOutcome, TestProject};
 use serde_json::{Value, json};
 
-use crate::cancel_kit::{MODES, live_phase, plant, plant_stale};
+use crate::cancel_kit::{LEGACY, MODES, live_phase, plant, plant_stale};
 use crate::hooks::kit::{answer, context, held};
 use crate::project;
-
-/// The list of the document, verbatim.
-const LEGACY: &str = "autopilot-state.json ralph-state.json ralph-plan-state.json \
-    ralph-verification.json ultrawork-state.json ecomode-state.json ultraqa-state.json swarm.db \
-    swarm.db-wal swarm.db-shm swarm-active.marker swarm-tasks.db ultrapilot-state.json \
-    ultrapilot-ownership.json pipeline-state.json plan-consensus.json ralplan-state.json \
-    boulder.json hud-state.json subagent-tracking.json subagent-tracker.lock \
-    rate-limit-daemon.pid rate-limit-daemon.log";
 
 /// A project in the OMC tree, called as `omc`.
 struct OmcProject {
