@@ -37,9 +37,9 @@ pub fn choose_other_run(mode: Mode, runs: Vec<OtherRun>) -> Option<OtherRun> {
         .max_by_key(|run| ended_at(&run.document))
 }
 
-/// Returns the document of another session as it continues in this one: after every
-/// revision that either of them had.
-pub fn adopt(other: &OtherRun, session: &str, last_revision: u64) -> Document {
+/// Returns the document of another session for this session. Its revision is at least
+/// `last_revision`, so that revisions keep increasing here too.
+pub fn take_over(other: &OtherRun, session: &str, last_revision: u64) -> Document {
     let mut document = other.document.clone();
     document.set("session_id", Value::string(session));
     let revision = document.revision().max(last_revision);

@@ -1,5 +1,5 @@
-//! The contents of a scope: reads every file in its folder as a document, and names those
-//! that are none.
+//! Reads the folder of a scope: its documents, the files that cannot be read as documents,
+//! and the temporary files that killed writers left.
 
 use std::os::fd::AsFd;
 use std::path::{Path, PathBuf};
@@ -112,8 +112,8 @@ pub(crate) fn read_folder(
     Ok(ScopeContents { snapshot, unreadable, leftovers })
 }
 
-/// Reads the document that another program keeps for a mode under its own file name. What
-/// cannot be read is not one.
+/// Reads the document that another program keeps for a mode under its own file name.
+/// `None` if the file is missing, cannot be read, or says nothing about `active`.
 pub(crate) fn read_foreign_document(
     folder: impl AsFd,
     mode: Mode,

@@ -75,8 +75,8 @@ fn begun(
     {
         let own = found.map_or(0, |own| own.document.revision());
         let last = own.max(snapshot.activity.last_revision(mode.name()));
-        let adopted = bare_call::adopt(&other, session.as_str(), last);
-        snapshot.documents.insert(mode, adopted);
+        let taken_over = bare_call::take_over(&other, session.as_str(), last);
+        snapshot.documents.insert(mode, taken_over);
         found = Some(FoundRun { document: other.document, other: Some(other.scope) });
     }
     let facts = facts::answer(
