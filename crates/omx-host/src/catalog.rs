@@ -3,6 +3,8 @@
 
 use std::path::{Path, PathBuf};
 
+use omx_kernel::Dialect;
+
 use crate::front_matter::CatalogError;
 use crate::role::Role;
 use crate::skill::Skill;
@@ -84,10 +86,12 @@ pub const fn builtin_skills() -> &'static [(&'static str, &'static str)] {
 
 /// Loads all skills, sorted by name. `tree` is omx's folder in the project:
 /// `skills/NAME/SKILL.md` in it adds a skill or replaces a built-in one.
-pub fn load_skills(tree: &Path) -> Result<Vec<Skill>, CatalogError> {
+pub fn load_skills(tree: &Path, dialect: Dialect) -> Result<Vec<Skill>, CatalogError> {
     let mut skills = SKILLS
         .iter()
-        .map(|(name, text)| Skill::parse(text, &format!("{name}/SKILL.md (built in)")))
+        .map(|(name, text)| {
+            Skill::parse(&dialect.localize(text), &format!("{name}/SKILL.md (built in)"))
+        })
         .collect::<Result<Vec<_>, _>>()?;
     for own in own_skills(tree)? {
         match skills.iter_mut().find(|skill| skill.name == own.name) {
@@ -118,10 +122,13 @@ fn own_skill(folder: &Path) -> Result<Skill, CatalogError> {
 
 /// Loads all roles, sorted by name. `tree` is omx's folder in the project:
 /// `roles/NAME.md` in it adds a role or replaces a built-in one.
-pub fn load_roles(tree: &Path) -> Result<Vec<Role>, CatalogError> {
+pub fn load_roles(tree: &Path, dialect: Dialect) -> Result<Vec<Role>, CatalogError> {
     let mut roles = ROLES
         .iter()
-        .map(|role| Role::parse(role.text, &format!("{}.md (built in)", role.name)))
+        .map(|role| {
+            let text = dialect.localize(role.text);
+            Role::parse(&text, &format!("{}.md (built in)", role.name))
+        })
         .collect::<Result<Vec<_>, _>>()?;
     for own in own_roles(tree)? {
         match roles.iter_mut().find(|role| role.name == own.name) {
@@ -177,7 +184,7 @@ mod tests {
 
     #[test]
     fn hosts_5_1_thirty_roles_each_with_its_four_parts() {
-        let roles = load_roles(Path::new("/nonexistent")).unwrap();
+        let roles = load_roles(Path::new("/nonexistent"), Dialect::OMX).unwrap();
         assert_eq!(roles.len(), 30);
         for (role, builtin) in roles.iter().zip(&ROLES) {
             assert_eq!(role.name, builtin.name);
@@ -198,7 +205,7 @@ mod tests {
     /// The fields a result must have, by the published schemas.
     #[test]
     fn conductor_4_2_every_role_names_the_fields_of_its_result() {
-        for role in load_roles(Path::new("/nonexistent")).unwrap() {
+        for role in load_roles(Path::new("/nonexistent"), Dialect::OMX).unwrap() {
             let fields: &[&str] = match role.answer {
                 RoleResult::Plan => {
                     &["title", "summary", "plan_markdown", "test_spec_markdown", "subtasks"]
@@ -228,7 +235,7 @@ mod tests {
         };
         std::fs::write(folder.join("critic.md"), text("critic")).unwrap();
         std::fs::write(folder.join("tester.md"), text("tester")).unwrap();
-        let found = load_roles(tree.path()).unwrap();
+        let found = load_roles(tree.path(), Dialect::OMX).unwrap();
         assert_eq!(found.len(), 31);
         let ours: Vec<&str> = found
             .iter()
@@ -237,12 +244,12 @@ mod tests {
             .collect();
         assert_eq!(ours, ["critic", "tester"]);
         std::fs::write(folder.join("other.md"), text("tester")).unwrap();
-        assert!(load_roles(tree.path()).unwrap_err().why.contains("tester.md"));
+        assert!(load_roles(tree.path(), Dialect::OMX).unwrap_err().why.contains("tester.md"));
     }
 
     #[test]
     fn hosts_5_2_every_built_in_skill_can_be_read_and_is_short() {
-        let skills = load_skills(Path::new("/nonexistent")).unwrap();
+        let skills = load_skills(Path::new("/nonexistent"), Dialect::OMX).unwrap();
         assert_eq!(skills.len(), SKILLS.len());
         for (skill, (name, text)) in skills.iter().zip(builtin_skills()) {
             assert_eq!(skill.name, *name);
@@ -267,7 +274,7 @@ mod tests {
         write("ralph", "ralph");
         write("ship", "ship");
         std::fs::write(tree.path().join("skills/notes.txt"), "not a skill").unwrap();
-        let found = load_skills(tree.path()).unwrap();
+        let found = load_skills(tree.path(), Dialect::OMX).unwrap();
         assert_eq!(found.len(), SKILLS.len() + 1);
         let ours: Vec<&str> = found
             .iter()
@@ -276,7 +283,7 @@ mod tests {
             .collect();
         assert_eq!(ours, ["ralph", "ship"]);
         write("other", "ship");
-        assert!(load_skills(tree.path()).unwrap_err().why.contains("folder ship"));
+        assert!(load_skills(tree.path(), Dialect::OMX).unwrap_err().why.contains("folder ship"));
     }
 
     #[test]
@@ -284,8 +291,10 @@ mod tests {
         let tree = tempfile::tempdir().unwrap();
         let folder = tree.path().join("skills/ship");
         std::fs::create_dir_all(&folder).unwrap();
-        assert!(load_skills(tree.path()).unwrap_err().file.ends_with("ship/SKILL.md"));
+        assert!(
+            load_skills(tree.path(), Dialect::OMX).unwrap_err().file.ends_with("ship/SKILL.md")
+        );
         std::os::unix::fs::symlink("/etc/hostname", folder.join("SKILL.md")).unwrap();
-        assert!(load_skills(tree.path()).unwrap_err().why.contains("plain file"));
+        assert!(load_skills(tree.path(), Dialect::OMX).unwrap_err().why.contains("plain file"));
     }
 }

@@ -3,19 +3,13 @@
 //! An agent reads the block in every conversation, so it is short. The details of a
 //! mode are in its skill, which an agent reads only when it needs it.
 
-use omx_kernel::HostKind;
+use omx_kernel::{Dialect, HostKind};
 
 use crate::hosts::host_spec;
 
-/// The first line of the block.
-pub const GUIDANCE_START: &str = "<!-- OMX:START -->";
-
-/// The last line of the block.
-pub const GUIDANCE_END: &str = "<!-- OMX:END -->";
-
 /// The block for a host, from its first mark through the line end after its last.
-pub const fn guidance(host: HostKind) -> &'static str {
-    host_spec(host).guidance
+pub fn guidance(host: HostKind, dialect: Dialect) -> String {
+    dialect.localize(host_spec(host).guidance).into_owned()
 }
 
 #[cfg(test)]
@@ -24,13 +18,15 @@ mod tests {
 
     #[test]
     fn hosts_2_1_a_block_is_enclosed_in_its_marks_and_short() {
-        for host in HostKind::ALL {
-            let block = guidance(host);
-            assert!(block.starts_with(&format!("{GUIDANCE_START}\n")), "{host}");
-            assert!(block.ends_with(&format!("\n{GUIDANCE_END}\n")), "{host}");
+        for (host, dialect) in
+            HostKind::ALL.into_iter().flat_map(|host| Dialect::ALL.map(|dialect| (host, dialect)))
+        {
+            let block = guidance(host, dialect);
+            assert!(block.starts_with(&format!("<!-- {}:START -->\n", dialect.label)), "{host}");
+            assert!(block.ends_with(&format!("\n<!-- {}:END -->\n", dialect.label)), "{host}");
             assert_eq!(block.matches("<!--").count(), 2, "{host}");
             assert!((15..=30).contains(&block.lines().count()), "{host}");
-            for word in ["omx cancel", "state_write", "autopilot", "Stop"] {
+            for word in [&format!("{} cancel", dialect.name), "state_write", "autopilot", "Stop"] {
                 assert!(block.contains(word), "{host}: {word}");
             }
         }

@@ -29,6 +29,9 @@ pub struct HostSpec {
     pub hook_form: HookForm,
     /// How a hook's output is written.
     pub output: OutputForm,
+    /// How the entry begins that its transcript gets when the person interrupts the agent;
+    /// `None` if the host reports an event.
+    pub interrupt_mark: Option<&'static str>,
     /// The variable with a file of exports for every command of a conversation.
     pub environment_file: Option<&'static str>,
     /// The variable with the project's folder.
@@ -62,10 +65,34 @@ pub enum HomeVariable {
 pub struct OutputForm {
     /// The decision that holds a stop.
     pub hold: &'static str,
+    /// The versions that also take a hold as feedback, which they do not call an error.
+    pub feedback: Option<FeedbackSupport>,
     /// The field with changed arguments of a tool.
     pub arguments: &'static str,
     /// Whether changed arguments count only beside an approval.
     pub approval: ApprovalForm,
+}
+
+/// Which versions of a host hold a stop for a context instead of a decision.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FeedbackSupport {
+    /// The variable in which the host names itself to its hooks.
+    pub variable: &'static str,
+    /// What its value begins with; the version follows.
+    pub prefix: &'static str,
+    /// The first version that is known to do it. Older ones would not hold the stop.
+    pub since: [u32; 3],
+}
+
+impl FeedbackSupport {
+    /// Whether a host that names itself like this takes a hold as feedback.
+    pub fn covers(&self, name: &str) -> bool {
+        let Some(rest) = name.strip_prefix(self.prefix) else { return false };
+        let version = rest.split('_').next().unwrap_or_default();
+        let mut numbers = version.split(['-', '.']).map_while(|part| part.parse::<u32>().ok());
+        let version: [Option<u32>; 3] = [numbers.next(), numbers.next(), numbers.next()];
+        matches!(version, [Some(major), Some(minor), Some(patch)] if [major, minor, patch] >= self.since)
+    }
 }
 
 /// Whether a host takes changed arguments only beside an approval.
@@ -88,6 +115,18 @@ pub const fn host_spec(kind: HostKind) -> &'static HostSpec {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn surface_6_2a_only_versions_that_are_known_to_hold_for_feedback_get_it() {
+        let feedback = host_spec(HostKind::Claude).output.feedback.unwrap();
+        for name in ["claude-code_2-1-197_harness", "claude-code_2-2-0", "claude-code_3-0-0_x"] {
+            assert!(feedback.covers(name), "{name}");
+        }
+        for name in ["claude-code_2-1-196_harness", "claude-code_2-1", "claude-code", "", "x_9-9-9"]
+        {
+            assert!(!feedback.covers(name), "{name}");
+        }
+    }
 
     #[test]
     fn every_host_has_its_row() {

@@ -20,8 +20,10 @@ pub mod setup;
 mod skill;
 
 pub use front_matter::CatalogError;
-pub use guidance::{GUIDANCE_END, GUIDANCE_START, guidance};
-pub use hosts::{ApprovalForm, HomeVariable, HostHome, HostSpec, OutputForm, host_spec};
+pub use guidance::guidance;
+pub use hosts::{
+    ApprovalForm, FeedbackSupport, HomeVariable, HostHome, HostSpec, OutputForm, host_spec,
+};
 pub use omx_kernel::HostKind;
 pub use role::{ModelTier, Role, RoleResult, ToolAccess};
 pub use skill::Skill;

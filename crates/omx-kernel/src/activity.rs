@@ -8,6 +8,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+use crate::mode::Mode;
 use crate::time::Timestamp;
 
 /// How long only an explicit start can bring a mode back after its cancelled document
@@ -22,11 +23,16 @@ pub struct SessionActivity {
     pub last_seen: Option<Timestamp>,
     /// Consecutive holds without a tool call in between.
     pub holds_in_a_row: u32,
+    /// Holds of each run, by the name of its mode, whatever happened in between. A linked
+    /// mode counts for its parent.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub holds: BTreeMap<String, u32>,
     /// The progress fingerprint of the last hold.
     pub fingerprint: Option<u64>,
     /// How many consecutive holds had that fingerprint.
     pub same_fingerprint: u32,
-    /// Whether the person interrupted the agent and has not written since.
+    /// Whether the person interrupted the agent, and neither asked to continue nor has the
+    /// agent worked since.
     pub interrupted: bool,
     /// The class of the first tool call after the last hold.
     pub last_tool: Option<ToolClass>,
@@ -86,6 +92,29 @@ impl SessionActivity {
     pub fn record_tool_use(&mut self, now: Timestamp) {
         self.holds_in_a_row = 0;
         self.last_seen = Some(now);
+    }
+
+    /// Forgets every count of holds: the person started or resumed a run.
+    pub fn reset_holds(&mut self) {
+        self.holds_in_a_row = 0;
+        self.holds.clear();
+        self.same_fingerprint = 0;
+        self.fingerprint = None;
+    }
+
+    /// Returns the record after a write of the agent, if it changes: the agent works again
+    /// after an interrupt, and a new run has not been held.
+    pub(crate) fn after_write(&self, new_run: Option<Mode>) -> Option<Self> {
+        let was_held = new_run.filter(|mode| self.holds.contains_key(mode.name()));
+        if was_held.is_none() && !self.interrupted {
+            return None;
+        }
+        let mut updated = self.clone();
+        updated.interrupted = false;
+        if let Some(mode) = was_held {
+            updated.holds.remove(mode.name());
+        }
+        Some(updated)
     }
 
     /// The revision from which a new document of this mode continues.

@@ -3,7 +3,7 @@
 
 use crate::document::{Document, DocumentStatus};
 use crate::ids::Scope;
-use crate::mode::{Mode, OnCancel};
+use crate::mode::Mode;
 use crate::outcome::RunEnding;
 use crate::session_events::shorten;
 use crate::time::{Timestamp, format_age};
@@ -18,22 +18,13 @@ pub struct OtherRun {
     pub document: Document,
 }
 
-/// Whether a resume can reopen the run of an ended document.
-pub fn is_resumable(mode: Mode, document: &Document) -> bool {
-    match document.status() {
-        DocumentStatus::Ended(RunEnding::Blocked | RunEnding::Failed) => true,
-        DocumentStatus::Ended(RunEnding::Cancelled) => mode.spec().on_cancel != OnCancel::Ends,
-        DocumentStatus::Ended(RunEnding::Finished) | DocumentStatus::Active => false,
-    }
-}
-
 /// Chooses the run that a bare call is about when the own session has none: the latest
 /// that can be resumed or is complete.
 pub fn choose_other_run(mode: Mode, runs: Vec<OtherRun>) -> Option<OtherRun> {
     let is_finished =
         |run: &OtherRun| run.document.status() == DocumentStatus::Ended(RunEnding::Finished);
     runs.into_iter()
-        .filter(|run| is_resumable(mode, &run.document) || is_finished(run))
+        .filter(|run| run.document.can_resume(mode) || is_finished(run))
         .max_by_key(|run| ended_at(&run.document))
 }
 

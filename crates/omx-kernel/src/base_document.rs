@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use crate::dialect::Dialect;
 use crate::document::{Document, DocumentStatus};
-use crate::mode::{Mode, OnCancel, StartsAt};
+use crate::mode::{Mode, StartsAt};
 use crate::outcome::{DocumentOutcome, RunEnding};
 use crate::phase;
 use crate::refusal::{Refusal, RefusalCode};
@@ -79,42 +79,43 @@ impl BaseDocument {
         }
         match (request.intent, ending) {
             (WriteIntent::Start, _) => Ok(Self::New),
-            (WriteIntent::Resume, RunEnding::Blocked | RunEnding::Failed) => {
+            (WriteIntent::Resume, _) if old.can_resume(mode) => {
                 Ok(Self::Reopened(reopen(mode, old)))
             }
-            (WriteIntent::Resume, RunEnding::Cancelled)
-                if mode.spec().on_cancel != OnCancel::Ends =>
-            {
-                Ok(Self::Reopened(reopen(mode, old)))
-            }
-            (WriteIntent::Resume, _) => Err(Refusal::new(
-                RefusalCode::IllegalTransition,
-                format!(
-                    "this {name} run has {} and cannot be resumed; start a new one with \"start\": true",
-                    if ending == RunEnding::Finished { "finished" } else { "been cancelled" }
-                ),
-            )),
             (WriteIntent::Change, RunEnding::Finished | RunEnding::Failed) => Ok(Self::New),
-            (WriteIntent::Change, RunEnding::Cancelled) => Err(refuse_recently_cancelled(mode)),
-            (WriteIntent::Change, RunEnding::Blocked) => Err(Refusal::new(
-                RefusalCode::IllegalTransition,
-                format!(
-                    "{name} waits for the person (blocked_on_user); continue with \"resume\": true, or start a new run with \"start\": true"
-                ),
-            )),
+            (WriteIntent::Change, RunEnding::Cancelled) => {
+                Err(refuse_ended(mode, old, ending, RefusalCode::RecentlyCancelled))
+            }
+            (WriteIntent::Resume, _) | (WriteIntent::Change, RunEnding::Blocked) => {
+                Err(refuse_ended(mode, old, ending, RefusalCode::IllegalTransition))
+            }
         }
     }
 }
 
-fn refuse_recently_cancelled(mode: Mode) -> Refusal {
-    let resume = if mode.spec().on_cancel == OnCancel::Ends {
-        ""
-    } else {
-        ", or resume it with \"resume\": true"
+/// Returns the refusal of a write to an ended run. The way that keeps the run's progress
+/// comes before the one that begins anew.
+fn refuse_ended(mode: Mode, old: &Document, ending: RunEnding, code: RefusalCode) -> Refusal {
+    let state = match ending {
+        RunEnding::Finished => "has finished",
+        RunEnding::Blocked => "waits for the person (blocked_on_user)",
+        RunEnding::Failed => "has failed",
+        RunEnding::Cancelled => "was cancelled",
     };
+    let resume = match old.can_resume(mode) {
+        true => "continue it, with everything it has, by \"resume\": true",
+        false => "\"resume\": true cannot continue it",
+    };
+    let name = mode.name();
+    Refusal::new(code, format!("{name} {state}; {resume}; begin anew by \"start\": true"))
+}
+
+/// Returns the refusal of a write to a run that was cancelled and cleared a moment ago:
+/// nothing is left to resume.
+fn refuse_recently_cancelled(mode: Mode) -> Refusal {
     Refusal::new(
         RefusalCode::RecentlyCancelled,
-        format!("{} was cancelled; a new run needs \"start\": true{resume}", mode.name()),
+        format!("{} was cancelled and cleared; begin anew by \"start\": true", mode.name()),
     )
 }
 
@@ -127,26 +128,12 @@ fn check_ended(
     ending: RunEnding,
 ) -> Result<(), Refusal> {
     if goal.live_outcome.is_some() {
-        return Err(Refusal::new(
-            RefusalCode::Contradiction,
-            format!(
-                "{} has ended as {} and cannot continue",
-                mode.name(),
-                ending.lifecycle_outcome()
-            ),
-        ));
+        return Err(refuse_ended(mode, old, ending, RefusalCode::Contradiction));
     }
     let other_end = goal.ending.is_some_and(|goal| goal != ending);
     let other_phase = goal.phase.as_deref().is_some_and(|phase| old.phase() != Some(phase));
     if other_end || other_phase {
-        return Err(Refusal::new(
-            RefusalCode::IllegalTransition,
-            format!(
-                "{} has ended as {}; only a new run can follow (\"start\": true)",
-                mode.name(),
-                ending.lifecycle_outcome()
-            ),
-        ));
+        return Err(refuse_ended(mode, old, ending, RefusalCode::IllegalTransition));
     }
     Ok(())
 }
@@ -204,6 +191,10 @@ pub(crate) fn fill_defaults(
     } else {
         spec.max_iterations
     });
+    // The autopilot preset of a pipeline counts the returns from its review.
+    let is_preset = mode == Mode::Pipeline && goal.stages == Mode::Autopilot.spec().phases;
+    let spec = if is_preset { Mode::Autopilot.spec() } else { spec };
+    let limit = limit.or(spec.max_iterations);
     let mut default = |name: &str, value: Value| {
         if document.get(name).is_none() {
             document.set(name, value);
@@ -215,7 +206,7 @@ pub(crate) fn fill_defaults(
     }
     default("started_at", Value::string(&now.to_string()));
     match mode {
-        Mode::Autopilot => {
+        _ if mode == Mode::Autopilot || is_preset => {
             default("review_cycle", Value::integer(0));
             default("phase_cycle", Value::strings(spec.phases));
             default("handoff_artifacts", Value::object(Vec::new()));

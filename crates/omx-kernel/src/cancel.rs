@@ -39,7 +39,7 @@ pub struct CancelPlan {
 /// What to cancel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum CancelTarget {
-    /// Every active mode of the scope.
+    /// Every mode of the scope that is active or waits for the person.
     Everything,
     /// One mode and its dependents.
     Mode(Mode),
@@ -94,12 +94,12 @@ fn gather(
     linked_to: Option<Mode>,
     order: &mut Vec<(Mode, Option<Mode>)>,
 ) {
-    let is_active = documents.get(&mode).is_some_and(Document::is_active);
+    let is_open = documents.get(&mode).is_some_and(Document::is_open);
     let is_known = order.iter().any(|(known, _)| *known == mode);
-    if !is_active || is_known {
+    if !is_open || is_known {
         return;
     }
-    for dependent in links::dependents(documents, mode) {
+    for dependent in links::open_dependents(documents, mode) {
         gather(documents, dependent, Some(mode), order);
     }
     order.push((mode, linked_to));
@@ -147,28 +147,68 @@ fn entry(
     }
 }
 
+/// What a cancel would end in one session.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct OpenModes {
+    /// Modes that are active, stale ones too.
+    pub active: Vec<Mode>,
+    /// Modes that wait for the person (`blocked_on_user`).
+    pub waiting: Vec<Mode>,
+}
+
+impl OpenModes {
+    /// All of them, in the order in which cancel ends them.
+    pub fn all(&self) -> impl Iterator<Item = Mode> {
+        let is_open = |mode: &Mode| self.active.contains(mode) || self.waiting.contains(mode);
+        Mode::ALL.into_iter().filter(is_open)
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.active.is_empty() && self.waiting.is_empty()
+    }
+}
+
+/// The sessions that a request without a session id can mean: those where the target is
+/// active. Where it is active nowhere, those where it waits for the person: a run that
+/// was left waiting long ago must not stand in the way of one that works.
+pub fn meant_sessions(
+    mut open: BTreeMap<SessionId, OpenModes>,
+    target: CancelTarget,
+) -> BTreeMap<SessionId, OpenModes> {
+    let is_meant = |modes: &[Mode]| match target {
+        CancelTarget::Everything => !modes.is_empty(),
+        CancelTarget::Mode(mode) => modes.contains(&mode),
+    };
+    let is_active_somewhere = open.values().any(|modes| is_meant(&modes.active));
+    open.retain(|_, modes| match is_active_somewhere {
+        true => is_meant(&modes.active),
+        false => is_meant(&modes.waiting),
+    });
+    open
+}
+
 /// The scope of a cancel without a session id.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ScopeChoice {
-    /// No session has an active mode: use the compatibility scope.
+    /// No session has a mode to cancel: use the compatibility scope.
     Compatibility,
-    /// Exactly one session has active modes.
+    /// Exactly one session has.
     Only(SessionId),
-    /// Several sessions have active modes: the person must name one.
-    Ambiguous(BTreeMap<SessionId, Vec<Mode>>),
+    /// Several sessions have: the person must name one.
+    Ambiguous(BTreeMap<SessionId, OpenModes>),
 }
 
-/// Chooses the scope from the active modes of every session. Stale modes count as active.
-pub fn choose_scope(active: BTreeMap<SessionId, Vec<Mode>>) -> ScopeChoice {
-    let mut sessions =
-        active.into_iter().filter(|(_, modes)| !modes.is_empty()).collect::<BTreeMap<_, _>>();
-    match sessions.len() {
-        0 => ScopeChoice::Compatibility,
-        1 => match sessions.pop_first() {
-            Some((session, _)) => ScopeChoice::Only(session),
-            None => ScopeChoice::Compatibility,
-        },
-        _ => ScopeChoice::Ambiguous(sessions),
+/// Chooses the scope of a cancel from the open modes of every session.
+pub fn choose_scope(open: BTreeMap<SessionId, OpenModes>, target: CancelTarget) -> ScopeChoice {
+    let mut sessions = meant_sessions(open, target);
+    match (sessions.len(), sessions.pop_first()) {
+        (_, None) => ScopeChoice::Compatibility,
+        (1, Some((session, _))) => ScopeChoice::Only(session),
+        (_, Some((session, modes))) => {
+            sessions.insert(session, modes);
+            ScopeChoice::Ambiguous(sessions)
+        }
     }
 }
 

@@ -107,6 +107,13 @@ pub const KEYS: &[KeyRow] = &[
         SMALLER,
     ),
     key(
+        "limits.max_holds",
+        Kind::Count,
+        Some("200"),
+        "how often a run inside a conversation may be held before it waits for you",
+        SMALLER,
+    ),
+    key(
         "limits.patience",
         Kind::Span,
         Some("2h"),

@@ -7,6 +7,7 @@ use crate::mode::Mode;
 use crate::refusal::Refusal;
 use crate::request::{LimitRule, WriteRequest};
 use crate::review::{ReviewVerdict, SAME_FINDING_LIMIT, check_fingerprint};
+use crate::time::Timestamp;
 use crate::transition::CounterUpdate;
 use crate::value::Value;
 
@@ -28,13 +29,32 @@ impl GiveUpReason {
     }
 }
 
-/// The limit for modes that define none. Every hold counts as an iteration, so every run
-/// needs a limit, or its holds would never end.
-const UNNAMED_LIMIT: u64 = 50;
+/// How far a clock may differ from ours.
+const CLOCK_DIFFERENCE_MILLIS: i64 = 60_000;
 
-/// The iteration limit of a run whose document has none.
-pub(crate) fn default_limit(mode: Mode) -> u64 {
-    mode.spec().max_iterations.unwrap_or(UNNAMED_LIMIT)
+/// Checks that a write does not move the start of a run: `budget.time` counts from there.
+/// A start may name a time in the past, and an earlier one than before only costs time.
+pub(crate) fn check_start_time(
+    started: Option<Timestamp>,
+    request: &WriteRequest,
+    now: Timestamp,
+) -> Result<(), Refusal> {
+    let Some(wanted) = request.get("started_at") else { return Ok(()) };
+    let wanted = wanted.as_str().and_then(Timestamp::parse);
+    match (wanted, started) {
+        (None, None) => Ok(()),
+        (Some(wanted), Some(started)) if wanted <= started => Ok(()),
+        (_, Some(started)) => Err(Refusal::invalid_input(format!(
+            "started_at of a run cannot be moved to a later time or removed (it is {started}); \
+             omit it"
+        ))),
+        (Some(wanted), None) if wanted.millis_since(now) > CLOCK_DIFFERENCE_MILLIS => {
+            Err(Refusal::invalid_input(format!(
+                "started_at {wanted} is in the future (it is {now} now); omit it"
+            )))
+        }
+        (Some(_), None) => Ok(()),
+    }
 }
 
 /// Checks that a write only lowers limits and only raises counters. The rule covers ended
@@ -45,11 +65,12 @@ pub(crate) fn check_limits(
     limits: &IterationLimits,
 ) -> Result<(), Refusal> {
     let mode = request.mode;
-    let default = limits.get(&mode).copied().unwrap_or_else(|| default_limit(mode));
-    for (name, default) in [("max_iterations", default), ("max_fix_loops", DEFAULT_FIX_LOOPS)] {
-        let current = base.get_u64(name).unwrap_or(default);
+    let default = limits.get(&mode).copied().or(mode.spec().max_iterations);
+    let loops = Some(DEFAULT_FIX_LOOPS);
+    for (name, default) in [("max_iterations", default), ("max_fix_loops", loops)] {
         let may_raise = name == "max_iterations" && request.limit_rule == LimitRule::MayRaise;
         if let Some(wanted) = request.get_u64(name)
+            && let Some(current) = base.get_u64(name).or(default)
             && wanted > current
             && !may_raise
         {
@@ -61,6 +82,7 @@ pub(crate) fn check_limits(
     for name in ["iteration", "review_cycle", "fix_loop_count"] {
         if let (Some(wanted), Some(current)) = (request.get_u64(name), base.get_u64(name))
             && wanted < current
+            && !(name == "iteration" && is_iteration_of_next_cycle(base, request, wanted))
         {
             return Err(Refusal::invalid_input(format!(
                 "{name} of a run only increases (it is {current}; the write says {wanted})"
@@ -78,9 +100,36 @@ pub(crate) fn check_limits(
     Ok(())
 }
 
+/// Whether `iteration` is the number of the cycle that a review which is not clean begins.
+/// The first cycle has iteration 1 and `review_cycle` 0.
+fn is_iteration_of_next_cycle(base: &Document, request: &WriteRequest, iteration: u64) -> bool {
+    let returns = matches!(request.mode, Mode::Autopilot | Mode::Pipeline)
+        && base.phase() == Some("code-review")
+        && matches!(request.get_str("current_phase"), Some("ralplan" | "planning" | "replan"));
+    returns && iteration == base.get_u64("review_cycle").unwrap_or(0).saturating_add(2)
+}
+
 /// Updates the counters of a transition. Returns the exhaustion that ends the run, if
 /// there is one.
 pub(crate) fn apply_counter(
+    document: &mut Document,
+    base: &Document,
+    request: &WriteRequest,
+    counter: CounterUpdate,
+    to: &str,
+) -> Result<Option<GiveUpReason>, Refusal> {
+    let exhausted = count(document, base, request, counter, to)?;
+    if exhausted.is_some() || !returns_from_verification(request.mode, base.phase(), to) {
+        return Ok(exhausted);
+    }
+    let repeated = record_verification(document, request);
+    if repeated.is_some() {
+        restore_iteration(document, base);
+    }
+    Ok(repeated)
+}
+
+fn count(
     document: &mut Document,
     base: &Document,
     request: &WriteRequest,
@@ -149,7 +198,11 @@ fn count_review_cycle(
     base: &Document,
     request: &WriteRequest,
 ) -> Result<Option<GiveUpReason>, Refusal> {
-    let iteration = next_value(base, request, "iteration")?;
+    let iteration = match request.get_u64("iteration") {
+        // The caller's own count is right, whatever was counted before.
+        Some(given) if is_iteration_of_next_cycle(base, request, given) => given,
+        _ => next_value(base, request, "iteration")?,
+    };
     let cycle = next_value(base, request, "review_cycle")?;
     let reason = document.get_str("return_to_ralplan_reason").unwrap_or_default().to_owned();
     let fingerprint = match ReviewVerdict::from_value(document.get("review_verdict")) {
@@ -185,6 +238,31 @@ fn record_failure(document: &mut Document) -> Option<GiveUpReason> {
     record_and_check_repetition(document, "failure_history", &fingerprint).then(|| {
         GiveUpReason::Repetition(format!(
             "the same failure came back {SAME_FINDING_LIMIT} times: {command}"
+        ))
+    })
+}
+
+/// Whether a transition goes back to work because a verification failed. Ultraqa counts its
+/// failures on the way to the diagnosis.
+fn returns_from_verification(mode: Mode, from: Option<&str>, to: &str) -> bool {
+    matches!(
+        (mode, from, to),
+        (Mode::Ralph, Some("verifying"), "fixing")
+            | (Mode::Ultrawork | Mode::Ecomode | Mode::Ultrapilot, Some("verifying"), "executing")
+            | (Mode::Team, Some("team-verify"), "team-fix")
+            | (Mode::Autopilot | Mode::Pipeline, Some("code-review"), "ralplan")
+    )
+}
+
+/// Records a failed verification that this write reports. The same one for the third time
+/// ends the run.
+fn record_verification(document: &mut Document, request: &WriteRequest) -> Option<GiveUpReason> {
+    let reported = ["last_check", "verification", "completion_audit"];
+    let fingerprint =
+        reported.into_iter().find_map(|name| check_fingerprint(request.get(name)?))?;
+    record_and_check_repetition(document, "failure_history", &fingerprint).then(|| {
+        GiveUpReason::Repetition(format!(
+            "the same verification failure came back in {SAME_FINDING_LIMIT} cycles"
         ))
     })
 }

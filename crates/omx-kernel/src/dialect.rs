@@ -1,6 +1,10 @@
 //! The two naming families of the one engine. No other file knows that there are two.
 
+use std::borrow::Cow;
+
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+use crate::mode::Mode;
 
 /// Everything that differs between the two families.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -90,6 +94,76 @@ impl Dialect {
     }
 }
 
+impl Dialect {
+    /// The dialect whose run a branch belongs to; the default for any other branch.
+    pub fn of_branch(branch: &str) -> Dialect {
+        let is_run = |dialect: &Dialect| {
+            branch.strip_prefix(dialect.run_prefix).is_some_and(|rest| rest.starts_with('/'))
+        };
+        Self::ALL.into_iter().find(is_run).unwrap_or(Self::OMX)
+    }
+
+    /// Translates a text of omx's own, which is written in the default dialect, into this
+    /// one: the program's name, its folders and variables, and what people type. Only for
+    /// texts without anything foreign in them, such as paths.
+    pub fn localize<'a>(&self, text: &'a str) -> Cow<'a, str> {
+        let from = Self::OMX;
+        if *self == from {
+            return Cow::Borrowed(text);
+        }
+        let mut text = text.replace(from.call_prefixes[1], self.call_prefixes[1]);
+        let (family, own_family) = (from.call_prefixes[1], self.call_prefixes[1]);
+        text = text.replace(family.trim_end_matches(':'), own_family.trim_end_matches(':'));
+        for verb in ["cancel", "stop"] {
+            let (word, own) = (format!("{verb}{}", from.name), format!("{verb}{}", self.name));
+            text = text.replace(&word, &own);
+        }
+        text = replace_words(&text, from.name, self.name);
+        text = replace_words(&text, from.label, self.label);
+        for name in Mode::ALL.into_iter().map(Mode::name).chain(["cancel"]) {
+            text = replace_calls(&text, name, self.call_prefixes[1]);
+        }
+        Cow::Owned(text)
+    }
+}
+
+/// Replaces a name wherever it is a word of its own.
+fn replace_words(text: &str, name: &str, other: &str) -> String {
+    let mut translated = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(at) = rest.find(name) {
+        let (before, after) = (&rest[..at], &rest[at + name.len()..]);
+        let is_part = |c: char| c.is_alphanumeric();
+        let is_word = !before.ends_with(is_part) && !after.starts_with(is_part);
+        translated.push_str(before);
+        translated.push_str(if is_word { other } else { name });
+        rest = after;
+    }
+    translated + rest
+}
+
+/// Adds the prefix to calls such as `/ralph`, but not to paths.
+fn replace_calls(text: &str, name: &str, prefix: &str) -> String {
+    let call = format!("/{name}");
+    let mut translated = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(at) = rest.find(&call) {
+        let (before, after) = (&rest[..at], &rest[at + call.len()..]);
+        let is_free = before.is_empty() && translated.is_empty()
+            || before.ends_with([' ', '`', '(', '"', '\n']);
+        // A dot that ends a sentence is not part of a path.
+        let tail = after.strip_prefix('.').unwrap_or(after);
+        let is_path = tail.starts_with(char::is_alphanumeric) || after.starts_with(['-', '_', '/']);
+        translated.push_str(before);
+        match is_free && !is_path {
+            true => translated.push_str(&format!("/{prefix}{name}")),
+            false => translated.push_str(&call),
+        }
+        rest = after;
+    }
+    translated + rest
+}
+
 /// A dialect is stored by its name.
 impl Serialize for Dialect {
     fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
@@ -103,5 +177,22 @@ impl<'de> Deserialize<'de> for Dialect {
         Self::parse(&name).ok_or_else(|| {
             serde::de::Error::unknown_variant(&name, &[Self::OMX.name, Self::OMC.name])
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn state_1_5_a_text_is_translated_word_by_word_and_calls_get_their_prefix() {
+        let text = "omx runs, .omx/x, _omx, comx omxs (omx) OMX_ROOT, OMX modes. Type cancelomx, \
+                    `/cancel --all`, /autopilot. or $ralph; see docs/ralph/x, /team/a, /omx:ralph.";
+        let omc = "omc runs, .omc/x, _omc, comx omxs (omc) OMC_ROOT, OMC modes. Type cancelomc, \
+                   `/oh-my-claudecode:cancel --all`, /oh-my-claudecode:autopilot. or $ralph; \
+                   see docs/ralph/x, /team/a, /omc:ralph.";
+        assert_eq!(Dialect::OMC.localize(text), omc);
+        assert_eq!(Dialect::OMX.localize(text), text);
+        assert_eq!(Dialect::OMC.localize("oh-my-codex"), "oh-my-claudecode");
     }
 }

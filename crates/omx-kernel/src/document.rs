@@ -1,6 +1,6 @@
 //! A mode's document: an ordered list of fields, some of which the rules read.
 
-use crate::mode::Mode;
+use crate::mode::{Mode, OnCancel};
 use crate::outcome::{DocumentOutcome, RunEnding, parse_lifecycle};
 use crate::phase;
 use crate::time::Timestamp;
@@ -109,14 +109,33 @@ impl Document {
         self.revision().saturating_add(1)
     }
 
-    /// The current phase.
+    /// The current phase. Other programs call it `phase`.
     pub fn phase(&self) -> Option<&str> {
-        self.get_str("current_phase")
+        match self.get("current_phase") {
+            Some(phase) => phase.as_str(),
+            None => self.get_str("phase"),
+        }
     }
 
-    /// Whether the run is active.
+    /// Whether the run is active. Other programs and people write documents that claim to
+    /// be active and to have ended: those have ended.
     pub fn is_active(&self) -> bool {
-        self.is_true("active")
+        self.is_true("active") && self.stated_ending().is_none()
+    }
+
+    /// Whether it claims both to be active and to have ended.
+    pub fn is_active_and_ended(&self) -> bool {
+        let is_ended = || self.stated_ending().is_some() || self.get_time("completed_at").is_some();
+        self.is_true("active") && is_ended()
+    }
+
+    /// The ending that `run_outcome` names or, failing that, the phase.
+    fn stated_ending(&self) -> Option<RunEnding> {
+        let outcome = self.get_str("run_outcome").map(DocumentOutcome::parse);
+        match outcome {
+            Some(Ok(DocumentOutcome::Ended(ending))) => Some(ending),
+            _ => self.phase().and_then(phase::ending_for_phase),
+        }
     }
 
     /// Whether the run is active, or how it ended according to `run_outcome`,
@@ -138,6 +157,26 @@ impl Document {
             .or_else(|| self.phase().and_then(phase::ending_for_phase))
             .unwrap_or(RunEnding::Cancelled);
         DocumentStatus::Ended(ending)
+    }
+
+    /// Whether the run waits for the person (`blocked_on_user`).
+    pub fn waits_for_person(&self) -> bool {
+        self.status() == DocumentStatus::Ended(RunEnding::Blocked)
+    }
+
+    /// Whether a cancel ends the run: it is active, or waits for the person.
+    pub fn is_open(&self) -> bool {
+        self.is_active() || self.waits_for_person()
+    }
+
+    /// Whether `"resume": true` reopens the run with everything it had: one that waits for
+    /// the person or failed, and a cancelled one of a mode that keeps its progress.
+    pub fn can_resume(&self, mode: Mode) -> bool {
+        match self.status() {
+            DocumentStatus::Ended(RunEnding::Blocked | RunEnding::Failed) => true,
+            DocumentStatus::Ended(RunEnding::Cancelled) => mode.spec().on_cancel != OnCancel::Ends,
+            DocumentStatus::Ended(RunEnding::Finished) | DocumentStatus::Active => false,
+        }
     }
 
     /// Whether the run is active but has shown no activity for two hours. `last_seen` is
@@ -181,6 +220,11 @@ impl Document {
             && self.get_str("session_id") != Some(session)
         {
             self.set("session_id", Value::string(session));
+        }
+        if self.get("current_phase").is_none()
+            && let Some(phase) = self.phase().map(str::to_owned)
+        {
+            self.set("current_phase", Value::string(&phase));
         }
         self.set("updated_at", Value::string(&now.to_string()));
         self.set("revision", Value::integer(revision));

@@ -3,7 +3,7 @@
 //! Rules cannot look at files. They first name the paths they need to know about
 //! ([`FactQuery`]); the shell looks them up and returns [`FileFacts`].
 
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
 
 use crate::document::Document;
 use crate::review::ReviewVerdict;
@@ -34,6 +34,8 @@ pub enum Requirement {
     CheckOrAudit,
     /// The result of the current pipeline stage.
     StageResult,
+    /// The result of the review stage, and a clean review.
+    ReviewedStage,
     /// A verification that passed, with its list of checks.
     CheckedVerification,
     /// A verification that passed.
@@ -45,16 +47,33 @@ pub enum Requirement {
 /// What the shell found out about files.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct FileFacts {
-    /// The queried paths that exist.
-    pub existing: BTreeSet<String>,
+    /// The queried paths that name a regular file with content inside the project, each
+    /// with the identity of that file: two paths may name one file.
+    pub files: BTreeMap<String, String>,
     /// The content of the file at `completion_audit_path`, if it is readable.
     pub audit: Option<Value>,
+}
+
+impl FileFacts {
+    /// Assumes that every path names a file of its own.
+    pub fn assume(paths: impl IntoIterator<Item = String>) -> Self {
+        Self { files: paths.into_iter().map(|path| (path.clone(), path)).collect(), audit: None }
+    }
+
+    fn has(&self, path: Option<&str>) -> bool {
+        path.is_some_and(|path| self.files.contains_key(path))
+    }
+
+    fn are_one_file(&self, one: Option<&str>, other: Option<&str>) -> bool {
+        let file = |path: Option<&str>| self.files.get(path?);
+        file(one).is_some() && file(one) == file(other)
+    }
 }
 
 /// What a rule needs to know about files.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct FactQuery {
-    /// Paths that may or may not exist.
+    /// Paths that may or may not name usable files.
     pub paths: Vec<String>,
     /// The file whose audit the rule needs to read.
     pub audit_path: Option<String>,
@@ -72,15 +91,19 @@ impl FactQuery {
             paths.extend(handoff_path(handoff, PLAN_NAMES).map(str::to_owned));
             paths.extend(handoff_path(handoff, TEST_SPEC_NAMES).map(str::to_owned));
         }
+        paths.extend(handoff(document, "ralph").into_iter().flat_map(evidence_paths));
         paths.extend(document.get("completion_audit").into_iter().flat_map(evidence_paths));
         Self { paths, audit_path: document.get_str("completion_audit_path").map(str::to_owned) }
     }
 }
 
-/// Returns the paths that an audit names as evidence.
+/// Returns the paths that an audit or a hand-off names as evidence.
 pub fn evidence_paths(audit: &Value) -> Vec<String> {
-    let evidence = audit.get("evidence").and_then(Value::as_array).unwrap_or_default();
-    evidence.iter().filter_map(|item| item.get("path")?.as_str()).map(str::to_owned).collect()
+    evidence_items(audit)
+        .iter()
+        .filter_map(|item| item.get("path")?.as_str())
+        .map(str::to_owned)
+        .collect()
 }
 
 /// Describes the missing evidence. Empty if the requirement is met.
@@ -100,18 +123,19 @@ pub fn missing_evidence(
         Requirement::Nothing => {}
         Requirement::PlanHandoff => {
             let handoff = handoff(document, "ralplan");
-            let exists = |names: &[&str]| {
-                handoff
-                    .and_then(|handoff| handoff_path(handoff, names))
-                    .is_some_and(|path| facts.existing.contains(path))
-            };
+            let path = |names| handoff.and_then(|handoff| handoff_path(handoff, names));
+            let (plan, test_spec) = (path(PLAN_NAMES), path(TEST_SPEC_NAMES));
             require(
-                exists(PLAN_NAMES),
-                "handoff_artifacts.ralplan.plan_path naming an existing file",
+                facts.has(plan),
+                "handoff_artifacts.ralplan.plan_path naming a non-empty file inside the project",
             );
             require(
-                exists(TEST_SPEC_NAMES),
-                "handoff_artifacts.ralplan.test_spec_path naming an existing file",
+                facts.has(test_spec),
+                "handoff_artifacts.ralplan.test_spec_path naming a non-empty file inside the project",
+            );
+            require(
+                !facts.are_one_file(plan, test_spec),
+                "a test specification that is another file than the plan",
             );
         }
         Requirement::WorkHandoff => {
@@ -119,7 +143,10 @@ pub fn missing_evidence(
             let has =
                 |name: &str| handoff.and_then(|handoff| handoff.get(name)).is_some_and(is_filled);
             require(has("changed_files"), "handoff_artifacts.ralph.changed_files");
-            require(has("evidence"), "handoff_artifacts.ralph.evidence");
+            require(
+                handoff.is_some_and(|handoff| has_evidence(handoff, facts)),
+                "handoff_artifacts.ralph.evidence: each item {command, exit_code: 0} or {path} naming a non-empty file inside the project",
+            );
         }
         Requirement::CleanReview => {
             let verdict = ReviewVerdict::from_value(document.get("review_verdict"));
@@ -129,7 +156,7 @@ pub fn missing_evidence(
             );
             require(
                 document.get("return_to_ralplan_reason").is_none_or(Value::is_null),
-                "return_to_ralplan_reason null",
+                "return_to_ralplan_reason set to null",
             );
         }
         Requirement::OpenReview => {
@@ -157,11 +184,16 @@ pub fn missing_evidence(
             };
             require(approves("critic"), "consensus.critic \"APPROVE\"");
             require(approves("architect"), "consensus.architect \"APPROVE\"");
-            for name in ["plan_path", "test_spec_path"] {
-                let exists =
-                    document.get_str(name).is_some_and(|path| facts.existing.contains(path));
-                require(exists, &format!("{name} naming an existing file"));
+            let [plan, test_spec] =
+                ["plan_path", "test_spec_path"].map(|name| (name, document.get_str(name)));
+            for (name, path) in [plan, test_spec] {
+                let what = format!("{name} naming a non-empty file inside the project");
+                require(facts.has(path), &what);
             }
+            require(
+                !facts.are_one_file(plan.1, test_spec.1),
+                "a test_spec_path that is another file than the plan_path",
+            );
         }
         Requirement::BothLanes => require(
             ReviewVerdict::from_value(document.get("review_verdict"))
@@ -178,7 +210,7 @@ pub fn missing_evidence(
                 );
             }
         }
-        Requirement::StageResult => {
+        Requirement::StageResult | Requirement::ReviewedStage => {
             let name = from.strip_prefix("stage:").unwrap_or(from);
             let result = document
                 .get("stage_results")
@@ -187,6 +219,9 @@ pub fn missing_evidence(
                 is_filled(result) && result.get("status").and_then(Value::as_str) != Some("failed")
             });
             require(passed, &format!("stage_results.{name}"));
+            if requirement == Requirement::ReviewedStage {
+                missing.extend(missing_evidence(Requirement::CleanReview, document, from, facts));
+            }
         }
         Requirement::CheckedVerification => {
             require(is_verified(document), "verification.passed true");
@@ -253,15 +288,6 @@ fn missing_audit(document: &Document, facts: &FileFacts) -> Vec<String> {
                 && item.get("done").and_then(Value::as_bool) == Some(true)
         }
     };
-    let is_valid = |item: &Value| {
-        let ran = item.get("command").and_then(Value::as_str).is_some_and(|text| !text.is_empty())
-            && item.get("exit_code").and_then(Value::as_u64) == Some(0);
-        let exists = item
-            .get("path")
-            .and_then(Value::as_str)
-            .is_some_and(|path| facts.existing.contains(path));
-        ran || exists
-    };
     let mut missing = Vec::new();
     if audit.get("passed").and_then(Value::as_bool) != Some(true) {
         missing.push("completion_audit.passed true".to_owned());
@@ -270,11 +296,34 @@ fn missing_audit(document: &Document, facts: &FileFacts) -> Vec<String> {
     if checklist.is_empty() || !checklist.iter().all(is_done) {
         missing.push("completion_audit.checklist with every item done".to_owned());
     }
-    let evidence = list("evidence");
-    if evidence.is_empty() || !evidence.iter().all(is_valid) {
+    if !has_evidence(audit, facts) {
         missing.push(
-            "completion_audit.evidence of {command, exit_code: 0} or {path} that exists".to_owned(),
+            "completion_audit.evidence: each item {command, exit_code: 0} or {path} naming a non-empty file inside the project".to_owned(),
         );
     }
     missing
+}
+
+/// The items of the field `evidence`: a list, or one item by itself.
+fn evidence_items(holder: &Value) -> &[Value] {
+    match holder.get("evidence") {
+        Some(one) if one.as_object().is_some() => std::slice::from_ref(one),
+        Some(list) => list.as_array().unwrap_or_default(),
+        None => &[],
+    }
+}
+
+/// Whether there is evidence, and all of it counts: commands that succeeded, and files.
+fn has_evidence(holder: &Value, facts: &FileFacts) -> bool {
+    let counts = |item: &Value| {
+        let text = |name: &str| item.get(name).and_then(Value::as_str);
+        match item.get("exit_code").filter(|code| !code.is_null()) {
+            Some(code) => {
+                code.as_u64() == Some(0) && text("command").is_some_and(|it| !it.trim().is_empty())
+            }
+            None => facts.has(text("path")),
+        }
+    };
+    let items = evidence_items(holder);
+    !items.is_empty() && items.iter().all(counts)
 }

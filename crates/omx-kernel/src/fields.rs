@@ -54,6 +54,8 @@ pub fn mode_fields(mode: Mode) -> &'static [(&'static str, FieldKind)] {
             ("review_verdict", FieldKind::Object),
             ("return_to_ralplan_reason", FieldKind::Text),
             ("review_history", FieldKind::List),
+            ("failure_history", FieldKind::List),
+            ("history", FieldKind::List),
         ],
         Mode::Ralph => &[
             ("completion_audit", FieldKind::Object),
@@ -65,6 +67,7 @@ pub fn mode_fields(mode: Mode) -> &'static [(&'static str, FieldKind)] {
             ("linked_team_terminal_phase", FieldKind::Text),
             ("linked_team_terminal_at", FieldKind::Time),
             ("linked_to", FieldKind::Text),
+            ("failure_history", FieldKind::List),
         ],
         Mode::Ralplan => &[
             ("plan_path", FieldKind::Text),
@@ -81,6 +84,7 @@ pub fn mode_fields(mode: Mode) -> &'static [(&'static str, FieldKind)] {
             ("completion_audit_path", FieldKind::Text),
             ("linked_to_ralph", FieldKind::Flag),
             ("linked_to", FieldKind::Text),
+            ("failure_history", FieldKind::List),
         ],
         Mode::Ultraqa => &[
             ("last_check", FieldKind::Object),
@@ -94,6 +98,9 @@ pub fn mode_fields(mode: Mode) -> &'static [(&'static str, FieldKind)] {
             ("handoff_artifacts", FieldKind::Object),
             ("review_verdict", FieldKind::Object),
             ("return_to_ralplan_reason", FieldKind::Text),
+            ("review_history", FieldKind::List),
+            ("failure_history", FieldKind::List),
+            ("history", FieldKind::List),
         ],
         Mode::Team => &[
             ("team_name", FieldKind::Text),
@@ -104,22 +111,30 @@ pub fn mode_fields(mode: Mode) -> &'static [(&'static str, FieldKind)] {
             ("linked_ralph", FieldKind::Flag),
             ("stage_history", FieldKind::Text),
             ("verification", FieldKind::Object),
+            ("failure_history", FieldKind::List),
         ],
         Mode::Swarm => &[("tasks", FieldKind::Object)],
-        Mode::Ultrapilot => &[("verification", FieldKind::Object)],
+        Mode::Ultrapilot => {
+            &[("verification", FieldKind::Object), ("failure_history", FieldKind::List)]
+        }
     }
 }
 
 /// Further fields that rules read in the documents of every mode.
 const INTERNAL_FIELDS: &[&str] =
-    &["mode", "session_id", "revision", "ended_in_phase", "completion_note", "handoff_artifacts"];
+    &["mode", "session_id", "revision", "phase", "ended_in_phase", "completion_note"];
 
 /// The field whose keys a write merges, in every mode.
-pub const MERGED_FIELD: &str = "handoff_artifacts";
+const HANDOFFS_FIELD: &str = "handoff_artifacts";
+
+/// Whether a write merges the keys of this field, instead of replacing its value.
+pub fn is_merged(mode: Mode, name: &str) -> bool {
+    name == HANDOFFS_FIELD || (mode == Mode::Pipeline && name == "stage_results")
+}
 
 /// Whether rules read this field of a document. Other fields are never parsed.
 pub fn is_read(mode: Mode, name: &str) -> bool {
-    field_kind(mode, name).is_some() || INTERNAL_FIELDS.contains(&name) || name == MERGED_FIELD
+    field_kind(mode, name).is_some() || INTERNAL_FIELDS.contains(&name) || name == HANDOFFS_FIELD
 }
 
 /// Returns the type of a known field.

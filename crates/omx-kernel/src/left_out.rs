@@ -126,7 +126,9 @@ pub fn describe_left_out(files: &[(String, LeftOutReason)]) -> Option<String> {
                 }
                 built += 1;
             }
-            LeftOutReason::OfOmx => words.push(format!("{path:?} (only omx writes there)")),
+            LeftOutReason::OfOmx => {
+                words.push(format!("{path:?} (only the run itself writes there)"))
+            }
             LeftOutReason::Secret => words.push(format!("{path:?} (may hold secrets)")),
             LeftOutReason::Large(size) => {
                 words.push(format!("{path:?} ({} MB)", size.div_ceil(1_000_000)));

@@ -6,11 +6,16 @@
 
 use std::collections::BTreeMap;
 
+use crate::dialect::Dialect;
 use crate::document::Document;
 use crate::mode::Mode;
 use crate::outcome::RunEnding;
+use crate::refusal::{Refusal, RefusalCode};
 use crate::time::Timestamp;
 use crate::value::Value;
+
+/// The field by which a mode names the autopilot that started it.
+pub const STARTED_BY: &str = "linked_to";
 
 /// The documents of a scope.
 pub type DocumentMap = BTreeMap<Mode, Document>;
@@ -35,12 +40,7 @@ const fn flags(
 }
 
 const fn started_by_autopilot(dependent: Mode) -> LinkRule {
-    LinkRule {
-        parent: Mode::Autopilot,
-        dependent,
-        parent_field: None,
-        dependent_field: "linked_to",
-    }
+    LinkRule { parent: Mode::Autopilot, dependent, parent_field: None, dependent_field: STARTED_BY }
 }
 
 /// In the order in which a parent's dependents end.
@@ -75,14 +75,24 @@ impl LinkRule {
     }
 }
 
+/// Whether the mode is a stage of autopilot, which its skill starts.
+pub fn is_stage(mode: Mode) -> bool {
+    matches!(mode, Mode::Ralplan | Mode::Ralph | Mode::CodeReview | Mode::Ultraqa)
+}
+
 /// Returns the active modes that depend on this one, in the order in which they end.
 pub fn dependents(documents: &DocumentMap, parent: Mode) -> Vec<Mode> {
-    RULES
-        .iter()
-        .filter(|rule| rule.parent == parent && rule.links(documents))
-        .map(|rule| rule.dependent)
-        .filter(|mode| documents[mode].is_active())
-        .collect()
+    linked_to(documents, parent).filter(|mode| documents[mode].is_active()).collect()
+}
+
+/// Like [`dependents`], with those that wait for the person: everything a cancel ends.
+pub fn open_dependents(documents: &DocumentMap, parent: Mode) -> Vec<Mode> {
+    linked_to(documents, parent).filter(|mode| documents[mode].is_open()).collect()
+}
+
+fn linked_to(documents: &DocumentMap, parent: Mode) -> impl Iterator<Item = Mode> {
+    let is_linked = move |rule: &&LinkRule| rule.parent == parent && rule.links(documents);
+    RULES.iter().filter(is_linked).map(|rule| rule.dependent)
 }
 
 /// Returns the active mode on which this one depends.
@@ -94,6 +104,19 @@ pub fn parent(documents: &DocumentMap, dependent: Mode) -> Option<Mode> {
         .find(|mode| documents[mode].is_active())
 }
 
+/// Returns the active mode at the top of this one's links; itself if it depends on none.
+pub fn outermost(documents: &DocumentMap, mode: Mode) -> Mode {
+    let mut top = mode;
+    // Links have two levels at most; the bound holds for documents of any program.
+    for _ in 0..RULES.len() {
+        match parent(documents, top) {
+            Some(above) => top = above,
+            None => break,
+        }
+    }
+    top
+}
+
 /// Whether ralph and team of this scope are linked, active or not.
 pub fn ralph_has_team(documents: &DocumentMap) -> bool {
     RULES[0].links(documents)
@@ -103,6 +126,20 @@ pub fn ralph_has_team(documents: &DocumentMap) -> bool {
 pub fn link_fields(parent: Mode, dependent: Mode) -> Option<(&'static str, &'static str)> {
     let rule = RULES.iter().find(|rule| rule.parent == parent && rule.dependent == dependent)?;
     Some((rule.parent_field?, rule.dependent_field))
+}
+
+/// Returns the refusal to start a driver while another one runs.
+pub(crate) fn refuse_second_driver(mode: Mode, running: Mode, dialect: Dialect) -> Refusal {
+    let (name, other, program) = (mode.name(), running.name(), dialect.name);
+    let mut message = format!(
+        "{name} cannot start: {other} is running in this session; cancel it first ({program} cancel --mode {other})"
+    );
+    if running == Mode::Autopilot && is_stage(mode) {
+        message.push_str(&format!(
+            ", or start it as a stage of {other} with \"{STARTED_BY}\": \"{other}\""
+        ));
+    }
+    Refusal::new(RefusalCode::ModeConflict, message)
 }
 
 /// Whether two active modes are linked, directly or through others.

@@ -2,23 +2,12 @@
 
 use crate::cancel::CancelEntry;
 use crate::dialect::Dialect;
+use crate::ids::RunId;
 use crate::mode::Mode;
 
-/// Whether the reader can type commands.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum MessageReader {
-    /// A person at a terminal.
-    Terminal,
-    /// A program, a pipe or an agent.
-    Program,
-}
-
-/// Formats the report on one cancelled document.
-pub fn format_cancelled(
-    entry: &CancelEntry,
-    dialect: Dialect,
-    reader: MessageReader,
-) -> Vec<String> {
+/// Formats the report on one cancelled document. `run` is the run that omx drives there;
+/// without one, the document belongs to a conversation.
+pub fn format_cancelled(entry: &CancelEntry, dialect: Dialect, run: Option<&RunId>) -> Vec<String> {
     if let Some(parent) = entry.linked_to {
         return vec![format!("Cleaned up: {} (linked to {})", entry.mode.name(), parent.name())];
     }
@@ -34,14 +23,11 @@ pub fn format_cancelled(
     if !entry.preserved {
         return vec![format!("Autopilot cancelled at phase: {phase}.")];
     }
-    let mut lines = vec![
-        line.replace("{phase}", phase),
-        format!("Run {} to resume.", dialect.autopilot_command),
-    ];
-    if reader == MessageReader::Terminal {
-        lines.push(format!("or: {} autopilot --resume", dialect.name));
-    }
-    lines
+    let resume = match run {
+        Some(id) => format!("Run {} resume {id} to go on.", dialect.name),
+        None => format!("Run {} to resume.", dialect.autopilot_command),
+    };
+    vec![line.replace("{phase}", phase), resume]
 }
 
 /// The message for a team of which no process was running.

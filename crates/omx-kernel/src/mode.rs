@@ -59,6 +59,15 @@ pub enum StartsAt {
     Any,
 }
 
+/// What counts as one round (`iteration`) of a mode's loop.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum RoundCounting {
+    /// Each held stop: the hold itself is the loop.
+    Holds,
+    /// Transitions of the mode's own. A held stop is not a round.
+    Transitions,
+}
+
 /// Everything that differs between modes.
 #[derive(Debug)]
 pub struct ModeSpec {
@@ -74,6 +83,8 @@ pub struct ModeSpec {
     pub max_iterations: Option<u64>,
     /// `iteration` of a start that gives none.
     pub first_iteration: u64,
+    /// What counts as one round.
+    pub rounds: RoundCounting,
     /// Whether it tolerates other modes in its session.
     pub role: SessionRole,
     /// What a cancel keeps.
@@ -182,6 +193,7 @@ const TABLE: [ModeSpec; 11] = [
         starts_at: StartsAt::First,
         max_iterations: Some(10),
         first_iteration: 1,
+        rounds: RoundCounting::Transitions,
         role: SessionRole::Driver,
         on_cancel: OnCancel::KeepsPhase,
         cancelled_message: "Autopilot cancelled at phase: {phase}. Progress preserved for resume.",
@@ -193,6 +205,7 @@ const TABLE: [ModeSpec; 11] = [
         starts_at: StartsAt::Any,
         max_iterations: Some(50),
         first_iteration: 0,
+        rounds: RoundCounting::Holds,
         role: SessionRole::Driver,
         on_cancel: OnCancel::Ends,
         cancelled_message: "Ralph cancelled. Persistent mode deactivated.",
@@ -204,6 +217,7 @@ const TABLE: [ModeSpec; 11] = [
         starts_at: StartsAt::Any,
         max_iterations: Some(50),
         first_iteration: 0,
+        rounds: RoundCounting::Holds,
         role: SessionRole::Companion,
         on_cancel: OnCancel::Ends,
         cancelled_message: "Ultrawork cancelled. Parallel execution mode deactivated.",
@@ -215,6 +229,7 @@ const TABLE: [ModeSpec; 11] = [
         starts_at: StartsAt::Any,
         max_iterations: Some(50),
         first_iteration: 0,
+        rounds: RoundCounting::Holds,
         role: SessionRole::Companion,
         on_cancel: OnCancel::Ends,
         cancelled_message: "Ecomode cancelled. Token-efficient execution mode deactivated.",
@@ -226,6 +241,7 @@ const TABLE: [ModeSpec; 11] = [
         starts_at: StartsAt::Any,
         max_iterations: Some(5),
         first_iteration: 1,
+        rounds: RoundCounting::Transitions,
         role: SessionRole::Driver,
         on_cancel: OnCancel::Ends,
         cancelled_message: "UltraQA cancelled. QA cycling workflow stopped.",
@@ -237,6 +253,7 @@ const TABLE: [ModeSpec; 11] = [
         starts_at: StartsAt::Any,
         max_iterations: None,
         first_iteration: 0,
+        rounds: RoundCounting::Transitions,
         role: SessionRole::Driver,
         on_cancel: OnCancel::Ends,
         cancelled_message: "Swarm cancelled. Coordinated agents stopped.",
@@ -248,6 +265,7 @@ const TABLE: [ModeSpec; 11] = [
         starts_at: StartsAt::Any,
         max_iterations: None,
         first_iteration: 0,
+        rounds: RoundCounting::Transitions,
         role: SessionRole::Driver,
         on_cancel: OnCancel::Ends,
         cancelled_message: "Ultrapilot cancelled. Parallel autopilot workers stopped.",
@@ -259,6 +277,7 @@ const TABLE: [ModeSpec; 11] = [
         starts_at: StartsAt::Any,
         max_iterations: None,
         first_iteration: 0,
+        rounds: RoundCounting::Transitions,
         role: SessionRole::Driver,
         on_cancel: OnCancel::Ends,
         cancelled_message: "Pipeline cancelled. Sequential agent chain stopped.",
@@ -270,6 +289,7 @@ const TABLE: [ModeSpec; 11] = [
         starts_at: StartsAt::Any,
         max_iterations: None,
         first_iteration: 0,
+        rounds: RoundCounting::Transitions,
         role: SessionRole::Driver,
         on_cancel: OnCancel::Ends,
         cancelled_message: "Team cancelled. Teammates shut down and cleaned up.",
@@ -281,6 +301,7 @@ const TABLE: [ModeSpec; 11] = [
         starts_at: StartsAt::First,
         max_iterations: Some(5),
         first_iteration: 1,
+        rounds: RoundCounting::Transitions,
         role: SessionRole::Driver,
         on_cancel: OnCancel::KeepsPlan,
         cancelled_message: "Plan Consensus cancelled. Planning session ended.",
@@ -292,6 +313,7 @@ const TABLE: [ModeSpec; 11] = [
         starts_at: StartsAt::Any,
         max_iterations: Some(1),
         first_iteration: 0,
+        rounds: RoundCounting::Transitions,
         role: SessionRole::Companion,
         on_cancel: OnCancel::Ends,
         cancelled_message: "Code review cancelled. No verdict recorded.",

@@ -11,7 +11,7 @@ pub fn nearest(word: &str, known: impl IntoIterator<Item = String>) -> Option<St
 }
 
 /// Counts the letters to insert, delete, replace or transpose.
-fn distance(one: &str, other: &str) -> usize {
+pub(crate) fn distance(one: &str, other: &str) -> usize {
     let one: Vec<char> = one.chars().collect();
     let other: Vec<char> = other.chars().collect();
     let mut rows: Vec<Vec<usize>> = vec![(0..=other.len()).collect()];

@@ -1,6 +1,7 @@
 //! The built-in presets of a pipeline's stages.
 
-/// Each preset with the roles of its stages. A stage has the name of its role.
+/// Each preset with its stages. A stage has the name of its role, or of one of autopilot's
+/// phases.
 const PRESETS: &[(&str, &[&str])] = &[
     ("review", &["explore", "architect", "critic", "executor"]),
     ("implement", &["planner", "executor", "test-engineer"]),
@@ -14,8 +15,18 @@ const PRESETS: &[(&str, &[&str])] = &[
 /// The preset of a pipeline that names none.
 pub const DEFAULT: &str = "implement";
 
-/// Returns the stage roles of a preset.
-pub fn stage_roles(name: &str) -> Option<&'static [&'static str]> {
+/// The role that works on a stage of a preset.
+pub fn stage_role(stage: &str) -> &str {
+    match stage {
+        "ralplan" => "planner",
+        "ralph" => "executor",
+        "code-review" => "code-reviewer",
+        role => role,
+    }
+}
+
+/// Returns the stages of a preset.
+pub fn stage_names(name: &str) -> Option<&'static [&'static str]> {
     PRESETS.iter().find(|(known, _)| *known == name).map(|(_, roles)| *roles)
 }
 

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use crate::agent_kind::AgentKind;
+use crate::dialect::Dialect;
 use crate::refusal::Refusal;
 
 /// What a model costs, in millionths of a US dollar for a million tokens.
@@ -34,6 +35,7 @@ pub fn check_money_budget(
     agent: AgentKind,
     models: &[Option<&str>],
     prices: &ModelPrices,
+    dialect: Dialect,
 ) -> Result<(), Refusal> {
     if agent.reports_cost() {
         return Ok(());
@@ -45,10 +47,11 @@ pub fn check_money_budget(
         Some(model) => (format!("the price of {model} is not configured"), *model),
         None => ("which model it will use is not known; name it with --model".to_owned(), "MODEL"),
     };
+    let program = dialect.name;
     Err(Refusal::invalid_input(format!(
         "a money budget needs prices: {agent} reports no cost, and {what}. Set them in dollars \
-         for a million tokens: omx config set prices.{example}.input 1.25, \
-         omx config set prices.{example}.output 10"
+         for a million tokens: {program} config set prices.{example}.input 1.25, \
+         {program} config set prices.{example}.output 10"
     )))
 }
 
@@ -67,11 +70,14 @@ mod tests {
     #[test]
     fn conductor_5_2_a_budget_of_money_needs_prices() {
         let prices = ModelPrices::from([("small".to_owned(), ModelPrice::default())]);
-        let check = |agent, models: &[Option<&str>]| check_money_budget(agent, models, &prices);
+        let check = |agent, models: &[Option<&str>]| {
+            check_money_budget(agent, models, &prices, Dialect::OMC)
+        };
         assert_eq!(check(AgentKind::Claude, &[None]), Ok(()));
         assert_eq!(check(AgentKind::Codex, &[Some("small")]), Ok(()));
         let refused = check(AgentKind::Codex, &[Some("small"), Some("large")]).unwrap_err();
-        assert!(refused.message.contains("prices.large.input"), "{}", refused.message);
+        let set = "omc config set prices.large.input";
+        assert!(refused.message.contains(set), "{}", refused.message);
         let refused = check(AgentKind::Gemini, &[None]).unwrap_err();
         assert!(refused.message.contains("--model"), "{}", refused.message);
     }

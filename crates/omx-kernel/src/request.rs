@@ -2,6 +2,7 @@
 
 use crate::fields::{self, type_mismatch};
 use crate::ids::SessionId;
+use crate::misspelled::check_spelling;
 use crate::mode::Mode;
 use crate::refusal::{Refusal, RefusalCode};
 use crate::value::Value;
@@ -27,6 +28,16 @@ pub enum LimitRule {
     MayRaise,
 }
 
+/// Whether a stage that starts inside a running autopilot is linked to it by itself.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum StageRule {
+    /// It is: autopilot's own skill starts it.
+    #[default]
+    Linked,
+    /// It is not, unless the request says so: the person calls for something else.
+    Separate,
+}
+
 /// A write request whose values all have the right type.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct WriteRequest {
@@ -38,6 +49,8 @@ pub struct WriteRequest {
     pub expected_revision: Option<u64>,
     /// Whether it may raise the iteration limit.
     pub limit_rule: LimitRule,
+    /// Whether a stage becomes part of a running autopilot.
+    pub stage_rule: StageRule,
     /// The fields to write, in order.
     pub fields: Vec<(String, Value)>,
 }
@@ -76,7 +89,10 @@ impl WriteRequest {
                     None => return Err(type_mismatch("state", "an object", &value)),
                 },
                 name if CONTROL_ARGUMENTS.contains(&name) => {}
-                _ => add_field(&mut fields, name, value)?,
+                _ => {
+                    check_spelling(mode, &name, CONTROL_ARGUMENTS)?;
+                    add_field(&mut fields, name, value)?;
+                }
             }
         }
         for (name, value) in nested {
@@ -105,7 +121,14 @@ impl WriteRequest {
         for (name, value) in &fields {
             check_field(mode, name, value)?;
         }
-        Ok(Self { mode, intent, expected_revision, limit_rule: LimitRule::OnlyLower, fields })
+        let (limit_rule, stage_rule) = (LimitRule::OnlyLower, StageRule::Linked);
+        Ok(Self { mode, intent, expected_revision, limit_rule, stage_rule, fields })
+    }
+
+    /// Returns the request with another rule about stages.
+    #[must_use]
+    pub fn with_stage_rule(self, stage_rule: StageRule) -> Self {
+        Self { stage_rule, ..self }
     }
 
     /// Returns the request with another rule about limits.
@@ -156,7 +179,8 @@ fn check_field(mode: Mode, name: &str, value: &Value) -> Result<(), Refusal> {
             "a write cannot set revision; to guard a write, set expected_revision",
         ));
     }
-    if INTERNAL_FIELDS.contains(&name) {
+    let is_history = name == "history" && fields::is_mode_field(mode, name);
+    if INTERNAL_FIELDS.contains(&name) || is_history {
         return Err(Refusal::invalid_input(format!(
             "a write cannot set {name}; it is maintained automatically"
         )));

@@ -140,24 +140,46 @@ impl<'a> ReviewVerdict<'a> {
 /// The fingerprint of a failed check: its command and what failed. A check that passed or
 /// names no failure has none, so that different failures are never mistaken for one.
 pub fn check_fingerprint(check: &Value) -> Option<String> {
-    if check.get("exit_code").and_then(Value::as_u64) == Some(0) {
-        return None;
-    }
-    let field = |name: &str| check.get(name).and_then(Value::as_str).unwrap_or_default();
-    let mut parts = Vec::new();
-    for name in ["failure", "summary", "output"] {
-        if !field(name).is_empty() {
-            parts.push(normalize(field(name)));
-        }
-    }
-    if let Some(failures) = check.get("failures").and_then(Value::as_array) {
-        parts.extend(failures.iter().filter_map(Value::as_str).map(normalize));
-    }
+    let mut parts = failure_parts(check);
     if parts.is_empty() {
         return None;
     }
-    parts.push(normalize(field("command")));
+    let command = check.get("command").and_then(Value::as_str).unwrap_or_default();
+    parts.push(normalize(command));
     Some(fingerprint(parts))
+}
+
+/// What failed in a check, a verification or an audit, as far as it says.
+fn failure_parts(check: &Value) -> Vec<String> {
+    let passed = check.get("exit_code").and_then(Value::as_u64) == Some(0)
+        || check.get("passed").and_then(Value::as_bool) == Some(true);
+    if passed {
+        return Vec::new();
+    }
+    let text = |value: &Value, name: &str| {
+        value.get(name).and_then(Value::as_str).unwrap_or_default().trim().to_owned()
+    };
+    let list = |name: &str| check.get(name).and_then(Value::as_array).unwrap_or_default();
+    let mut parts: Vec<String> =
+        ["failure", "summary", "output", "error"].map(|name| normalize(&text(check, name))).into();
+    for item in list("failures").iter().chain(list("findings")) {
+        let title = ["title", "name", "message"].into_iter().map(|name| text(item, name));
+        let title = item.as_str().map(str::to_owned).into_iter().chain(title);
+        let title = title.into_iter().find(|title| !title.is_empty()).unwrap_or_default();
+        parts.push(format!("{} {}", normalize(&title), text(item, "file")).trim().to_owned());
+    }
+    for item in list("checklist") {
+        if item.get("done").and_then(Value::as_bool) == Some(false) {
+            parts.push(normalize(&text(item, "item")));
+        }
+    }
+    for item in list("checks").iter().chain(list("evidence")) {
+        if item.as_object().is_some() {
+            parts.extend(failure_parts(item));
+        }
+    }
+    parts.retain(|part| !part.is_empty());
+    parts
 }
 
 fn fingerprint(mut parts: Vec<String>) -> String {

@@ -4,11 +4,12 @@
 use crate::activity::{SessionActivity, ToolClass};
 use crate::dialect::Dialect;
 use crate::document::{Document, DocumentStatus};
+use crate::hold_text::{format_instruction, format_paused};
 use crate::mode::{Mode, OnCancel};
 use crate::outcome::RunEnding;
 use crate::review::fnv1a;
 use crate::snapshot::Snapshot;
-use crate::stop::{self, StopCause};
+use crate::stop::StopCause;
 use crate::time::Timestamp;
 use crate::value::Value;
 
@@ -19,38 +20,55 @@ pub const SEEN_EVERY_MILLIS: i64 = 5 * 60 * 1_000;
 const IGNORED_FIELDS: [&str; 4] = ["iteration", "revision", "updated_at", "waiting"];
 
 /// Returns the record after a tool call, if it is worth writing: for the first call after
-/// a hold, and from time to time as a sign of activity.
+/// a hold, from time to time as a sign of activity, and when an interrupted agent works
+/// again. Reading files and running commands may serve a side question, but an agent that
+/// edits files works.
 pub fn record_tool_use(
     activity: &SessionActivity,
     tool: ToolClass,
     now: Timestamp,
 ) -> Option<SessionActivity> {
     let is_first = activity.holds_in_a_row > 0;
-    if !is_first && is_fresh(activity, now) && !activity.interrupted {
+    let works_again = activity.interrupted && tool == ToolClass::Edit;
+    if !is_first && is_fresh(activity, now) && !works_again {
         return None;
     }
     let mut updated = activity.clone();
     updated.record_tool_use(now);
-    updated.interrupted = false;
+    updated.interrupted &= !works_again;
     if is_first {
         updated.last_tool = Some(tool);
     }
     Some(updated)
 }
 
-/// Returns the record after a prompt of the person, if it is worth writing.
+/// Returns the record after a prompt of the person, if it is worth writing. What was
+/// interrupted stays so: the prompt may be a side question.
 pub fn record_prompt(activity: &SessionActivity, now: Timestamp) -> Option<SessionActivity> {
-    if is_fresh(activity, now) && !activity.interrupted && activity.holds_in_a_row == 0 {
+    if is_fresh(activity, now) && activity.holds_in_a_row == 0 {
         return None;
+    }
+    let mut updated = activity.clone();
+    updated.last_seen = Some(now);
+    updated.holds_in_a_row = 0;
+    Some(updated)
+}
+
+/// Returns the record after the person asked to continue, if it is worth writing.
+pub fn record_continue(activity: &SessionActivity, now: Timestamp) -> Option<SessionActivity> {
+    if !activity.interrupted {
+        return record_prompt(activity, now);
     }
     let mut updated = activity.clone();
     updated.last_seen = Some(now);
     updated.interrupted = false;
     updated.holds_in_a_row = 0;
+    updated.same_fingerprint = 0;
     Some(updated)
 }
 
-/// Returns the record after an interrupt: no stop is held until the person's next prompt.
+/// Returns the record after an interrupt: no stop is held until the person asks to
+/// continue, or the agent works again.
 pub fn record_interrupt(activity: &SessionActivity, now: Timestamp) -> SessionActivity {
     let mut updated = activity.clone();
     updated.last_seen = Some(now);
@@ -164,7 +182,10 @@ pub fn describe_session(snapshot: &Snapshot, dialect: Dialect, now: Timestamp) -
                 dialect.name
             )),
             DocumentStatus::Active => {
-                lines.push(stop::format_hold(mode, document, dialect));
+                lines.push(format_instruction(mode, document, dialect));
+                if snapshot.activity.interrupted {
+                    lines.push(format_paused(mode));
+                }
                 if let Some(task) = document.get_str("task_description").filter(|t| !t.is_empty()) {
                     lines.push(format!("{} task: {}", mode.title(), shorten(task)));
                 }

@@ -43,6 +43,17 @@ impl Snapshot {
         Mode::ALL.into_iter().filter(|mode| self.active(*mode).is_some())
     }
 
+    /// Returns the modes that wait for the person, in the order in which cancel ends them.
+    pub fn waiting_modes(&self) -> impl Iterator<Item = Mode> {
+        let waits = |mode: &Mode| self.documents.get(mode).is_some_and(Document::waits_for_person);
+        Mode::ALL.into_iter().filter(waits)
+    }
+
+    /// Returns everything that a cancel ends: active modes, and those that wait for the person.
+    pub fn open_modes(&self) -> impl Iterator<Item = Mode> {
+        Mode::ALL.into_iter().filter(|mode| self.documents.get(mode).is_some_and(Document::is_open))
+    }
+
     /// Whether the mode is active but has shown no activity for too long.
     pub fn is_stale(&self, mode: Mode, now: Timestamp) -> bool {
         self.documents.get(&mode).is_some_and(|document| {

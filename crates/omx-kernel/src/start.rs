@@ -3,7 +3,6 @@
 //! A call with a new task starts a new run. A call without a task resumes the run that
 //! can be resumed and never starts one. A mode that is already running is left alone.
 
-use crate::bare_call::is_resumable;
 use crate::cancel::{self, CancelTarget};
 use crate::document::{Document, DocumentStatus};
 use crate::evidence::FactQuery;
@@ -12,7 +11,7 @@ use crate::mode::Mode;
 use crate::outcome::RunEnding;
 use crate::presets;
 use crate::refusal::Refusal;
-use crate::request::WriteRequest;
+use crate::request::{StageRule, WriteRequest};
 use crate::snapshot::Snapshot;
 use crate::value::Value;
 use crate::write::{self, WriteContext};
@@ -80,7 +79,7 @@ pub fn predict_outcome(
         DocumentStatus::Ended(RunEnding::Finished) if is_bare => StartOutcome::AlreadyComplete,
         DocumentStatus::Ended(RunEnding::Finished) => StartOutcome::Started,
         DocumentStatus::Ended(RunEnding::Failed) if !is_bare => StartOutcome::Started,
-        DocumentStatus::Ended(_) if !is_resumable(start.mode, document) => fresh,
+        DocumentStatus::Ended(_) if !document.can_resume(start.mode) => fresh,
         DocumentStatus::Ended(_) if is_bare || same_task => StartOutcome::Resumed,
         DocumentStatus::Ended(_) => StartOutcome::Started,
     }
@@ -157,7 +156,8 @@ fn request(
             fields.push((field.to_owned(), yes()));
         }
     }
-    WriteRequest::new(mode, snapshot.scope.session(), fields)
+    let request = WriteRequest::new(mode, snapshot.scope.session(), fields)?;
+    Ok(request.with_stage_rule(StageRule::Separate))
 }
 
 fn companion_request(
@@ -183,7 +183,7 @@ fn companion_request(
 fn line(task: &str) -> &'static [&'static str] {
     let word = task.split_whitespace().next().unwrap_or_default();
     let word = word.trim_end_matches([':', ',']).to_ascii_lowercase();
-    presets::stage_roles(&word)
-        .or_else(|| presets::stage_roles(presets::DEFAULT))
+    presets::stage_names(&word)
+        .or_else(|| presets::stage_names(presets::DEFAULT))
         .unwrap_or_default()
 }

@@ -6,21 +6,18 @@
 use std::borrow::Cow;
 
 use crate::activity::SessionActivity;
-use crate::counters::default_limit;
 use crate::dialect::Dialect;
 use crate::document::Document;
-use crate::evidence::{FactQuery, FileFacts, Requirement, missing_evidence};
+use crate::hold_bounds::{count_hold, find_bound};
+use crate::hold_text::{format_exhausted, format_hold};
 use crate::links;
-use crate::mode::Mode;
+use crate::mode::{Mode, RoundCounting};
 use crate::outcome::RunEnding;
 use crate::snapshot::Snapshot;
 use crate::time::Timestamp;
-use crate::transition::{next_phases, transitions};
 use crate::value::Value;
 
-/// Hosts give up after 8 holds in a row. omx gives up one earlier, to record the reason.
-pub const HOLDS_WITHOUT_TOOL: u32 = 7;
-
+pub use crate::hold_bounds::{DEFAULT_MAX_HOLDS, HOLDS_WITHOUT_TOOL};
 pub use crate::progress::SAME_PROGRESS_LIMIT;
 
 /// Why the agent stops.
@@ -62,6 +59,8 @@ pub struct StopEvent {
     pub progress: Option<u64>,
     /// The configured time budget of a run, in milliseconds.
     pub time_budget: Option<i64>,
+    /// How often a run may be held.
+    pub max_holds: u32,
 }
 
 impl StopEvent {
@@ -74,6 +73,7 @@ impl StopEvent {
             self_driven: Vec::new(),
             progress: None,
             time_budget: None,
+            max_holds: DEFAULT_MAX_HOLDS,
         }
     }
 }
@@ -139,10 +139,10 @@ pub enum StopDecision {
 pub struct StopHold {
     /// The mode that holds.
     pub mode: Mode,
-    /// The message for the agent.
+    /// The message: the agent reads it, and hosts show it to the person.
     pub text: String,
-    /// The mode's document, with this hold counted.
-    pub document: Document,
+    /// The mode's document with another iteration, if a hold is a round of this mode.
+    pub document: Option<Document>,
     /// The session's activity record, with this hold counted.
     pub activity: SessionActivity,
 }
@@ -154,6 +154,8 @@ pub struct StopExhausted {
     pub mode: Mode,
     /// The reason.
     pub error: String,
+    /// What the person reads.
+    pub notice: String,
     /// The documents to write, in this order: its dependents' and its own.
     pub writes: Vec<(Mode, Document)>,
     /// The session's activity record, with its counters reset.
@@ -230,41 +232,29 @@ fn hold_or_exhaust(
     let moved = event.progress.is_none() || activity.fingerprint != event.progress;
     activity.same_fingerprint = if moved { 1 } else { activity.same_fingerprint.saturating_add(1) };
     activity.fingerprint = event.progress;
-    let iteration = old.get_u64("iteration").unwrap_or(0);
-    let age = old.get_time("started_at").map_or(0, |started| now.millis_since(started));
-    let bound = if event.time_budget.is_some_and(|budget| age > budget) {
-        Some((RunEnding::Blocked, "budget.time is used up".to_owned()))
-    } else if iteration >= iteration_limit(mode, old) {
-        Some((RunEnding::Failed, "max_iterations reached".to_owned()))
-    } else if activity.holds_in_a_row >= HOLDS_WITHOUT_TOOL {
-        Some((
-            RunEnding::Blocked,
-            format!("held {HOLDS_WITHOUT_TOOL} times in a row without a tool call"),
-        ))
-    } else if activity.same_fingerprint >= SAME_PROGRESS_LIMIT {
-        Some((
-            RunEnding::Blocked,
-            format!(
-                "no progress: {SAME_PROGRESS_LIMIT} stops in a row found the same state in phase {}",
-                old.phase().unwrap_or("unknown")
-            ),
-        ))
-    } else {
-        None
-    };
-    let session = snapshot.scope.session().map(|id| id.as_str());
-    if let Some((ending, error)) = bound {
-        activity.holds_in_a_row = 0;
-        activity.same_fingerprint = 0;
-        activity.fingerprint = None;
-        let writes = end_with_dependents(snapshot, mode, ending, &error, now);
-        return StopDecision::Exhausted(StopExhausted { mode, error, writes, activity });
+    let run = links::outermost(&snapshot.documents, mode);
+    let holds = count_hold(&mut activity, run);
+    if let Some(bound) = find_bound(mode, old, event, &activity, holds, now) {
+        let ends = if bound.ends_whole_run { run } else { mode };
+        activity.reset_holds();
+        let writes = end_with_dependents(snapshot, ends, bound.ending, &bound.error, now);
+        let error = bound.error;
+        let ended = snapshot.documents.get(&ends).unwrap_or(old);
+        let notice =
+            format_exhausted(ends, ended, bound.ending, &error, snapshot.scope.session(), dialect);
+        let mode = ends;
+        return StopDecision::Exhausted(StopExhausted { mode, error, notice, writes, activity });
     }
-    let mut document = old.clone();
     activity.holds_in_a_row = activity.holds_in_a_row.saturating_add(1);
-    document.set("iteration", Value::integer(iteration.saturating_add(1)));
-    document.stamp(mode, session, old.next_revision(), now);
-    let text = format_hold(mode, &document, dialect);
+    let document = (mode.spec().rounds == RoundCounting::Holds).then(|| {
+        let mut document = old.clone();
+        let iteration = old.get_u64("iteration").unwrap_or(0).saturating_add(1);
+        document.set("iteration", Value::integer(iteration));
+        let session = snapshot.scope.session().map(|id| id.as_str());
+        document.stamp(mode, session, old.next_revision(), now);
+        document
+    });
+    let text = format_hold(mode, document.as_ref().unwrap_or(old));
     StopDecision::Hold(StopHold { mode, text, document, activity })
 }
 
@@ -293,61 +283,4 @@ fn end_with_dependents(
         Some((written, document))
     });
     writes.collect()
-}
-
-fn iteration_limit(mode: Mode, document: &Document) -> u64 {
-    document.get_u64("max_iterations").unwrap_or_else(|| default_limit(mode))
-}
-
-/// Formats the message for an agent that is held.
-pub fn format_hold(mode: Mode, document: &Document, dialect: Dialect) -> String {
-    let phase = document.phase().unwrap_or("unknown");
-    let count = match document.get_u64("iteration") {
-        Some(iteration) => format!(", iteration {iteration}/{}", iteration_limit(mode, document)),
-        None => String::new(),
-    };
-    let next = match (mode, phase) {
-        (Mode::Autopilot, "ralplan") => {
-            "Agree on a plan and a test specification, record their paths under handoff_artifacts.ralplan, then enter ralph.".to_owned()
-        }
-        (Mode::Autopilot, "ralph") => {
-            "Implement and verify the plan, record changed files and evidence under handoff_artifacts.ralph, then enter code-review.".to_owned()
-        }
-        (Mode::Autopilot, "code-review") => {
-            "Review the change in both lanes. Clean: complete with the verdict. Not clean: back to ralplan with the findings.".to_owned()
-        }
-        _ => {
-            let allowed = next_phases(mode, Some(phase), &document.stages());
-            let missing = match missing_for_completion(mode, phase, document) {
-                parts if parts.is_empty() => String::new(),
-                parts => format!(": missing {}", parts.join(", ")),
-            };
-            format!("It is not complete{missing}; allowed next: {}.", allowed.join(", "))
-        }
-    };
-    format!(
-        "[{} active: phase {phase}{count}] {next} To end it: {} cancel",
-        mode.title(),
-        dialect.name
-    )
-}
-
-/// Describes what `complete` still requires, as far as the document shows: files that it
-/// names are assumed to exist, and an audit in a file to pass.
-fn missing_for_completion(mode: Mode, phase: &str, document: &Document) -> Vec<String> {
-    let requirement = match mode {
-        Mode::Pipeline => Requirement::StageResult,
-        _ => transitions(mode)
-            .iter()
-            .find(|step| step.to == "complete")
-            .map_or(Requirement::Nothing, |s| s.requirement),
-    };
-    let query = FactQuery::for_document(document);
-    let takes_audit =
-        matches!(requirement, Requirement::CompletionAudit | Requirement::CheckOrAudit);
-    if takes_audit && query.audit_path.is_some() {
-        return Vec::new();
-    }
-    let facts = FileFacts { existing: query.paths.into_iter().collect(), audit: None };
-    missing_evidence(requirement, document, phase, &facts)
 }

@@ -226,6 +226,19 @@ fn pipeline_terms(
     if stages.is_empty() {
         return result;
     }
+    // The autopilot preset goes back from its review, as autopilot does.
+    if stages == Mode::Autopilot.spec().phases && from == "code-review" {
+        match target {
+            TransitionTarget::Live("ralplan") => {
+                let (requirement, counter) = (Requirement::OpenReview, CounterUpdate::ReviewCycle);
+                return Ok(TransitionTerms { requirement, counter });
+            }
+            TransitionTarget::End(_) => {
+                return Ok(TransitionTerms::with_requirement(Requirement::ReviewedStage));
+            }
+            TransitionTarget::Live(_) => {}
+        }
+    }
     match (index_of(from), target) {
         (Some(at), TransitionTarget::Live(to)) if index_of(to) == Some(at + 1) => result,
         (Some(at), TransitionTarget::End(_)) if at + 1 == stages.len() => result,
@@ -238,7 +251,11 @@ fn pipeline_terms(
 pub fn next_phases(mode: Mode, from: Option<&str>, stages: &[String]) -> Vec<String> {
     let mut words: Vec<String> = if mode == Mode::Pipeline {
         match from.and_then(|from| stages.iter().position(|stage| stage == from)) {
-            Some(at) => vec![stages.get(at + 1).cloned().unwrap_or_else(|| COMPLETE.to_owned())],
+            Some(at) => {
+                let next = stages.get(at + 1).cloned().unwrap_or_else(|| COMPLETE.to_owned());
+                let back = stages == Mode::Autopilot.spec().phases && next == COMPLETE;
+                std::iter::once(next).chain(back.then(|| stages[0].clone())).collect()
+            }
             None => vec![stages.first().cloned().unwrap_or_else(|| "stage:<name>".to_owned())],
         }
     } else {

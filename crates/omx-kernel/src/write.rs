@@ -2,6 +2,7 @@
 //!
 //! Every refusal happens here, before anything is written.
 
+use crate::activity::SessionActivity;
 use crate::base_document::{BaseDocument, IterationLimits, fill_defaults};
 use crate::counters::{self, GiveUpReason};
 use crate::dialect::Dialect;
@@ -12,11 +13,12 @@ use crate::links;
 use crate::mode::Mode;
 use crate::outcome::{DocumentOutcome, RunEnding};
 use crate::refusal::{Refusal, RefusalCode};
-use crate::request::WriteRequest;
+use crate::request::{StageRule, WriteRequest};
 use crate::review::ReviewVerdict;
+use crate::review_cycle;
 use crate::snapshot::Snapshot;
 use crate::time::Timestamp;
-use crate::transition::{self, TransitionTarget, TransitionTerms};
+use crate::transition::{self, CounterUpdate, TransitionTarget, TransitionTerms};
 use crate::value::Value;
 use crate::write_goal::{WriteGoal, contradiction};
 
@@ -27,6 +29,9 @@ pub struct WritePlan {
     pub writes: Vec<(Mode, Document)>,
     /// Set if the request ended the run because it is exhausted.
     pub exhausted: Option<GiveUpReason>,
+    /// The session's activity record, if the write changes it: a new run has not been held,
+    /// and an agent that writes works again after an interrupt.
+    pub activity: Option<SessionActivity>,
 }
 
 impl WritePlan {
@@ -88,6 +93,11 @@ pub fn plan_write(
     let goal = WriteGoal::parse(request, old)?;
     let base = BaseDocument::select(request, &goal, snapshot, now, dialect)?;
     let is_new = matches!(base, BaseDocument::New);
+    let started = match &base {
+        BaseDocument::New => None,
+        BaseDocument::Reopened(base) | BaseDocument::Current(base) => base.get_time("started_at"),
+    };
+    counters::check_start_time(started, request, now)?;
     let mut exhausted = None;
     let mut document = match base {
         BaseDocument::New => {
@@ -138,14 +148,16 @@ pub fn plan_write(
     if is_new {
         document.sort_as_new();
     }
-    apply_links(snapshot, request, document, context).map(|writes| WritePlan { writes, exhausted })
+    let activity = snapshot.activity.after_write(is_new.then_some(mode));
+    let writes = apply_links(snapshot, request, document, context)?;
+    Ok(WritePlan { writes, exhausted, activity })
 }
 
 /// Merges the request's fields into a document.
 fn merge_fields(mut document: Document, request: &WriteRequest) -> Document {
     for (name, value) in &request.fields {
         match (name.as_str(), value.as_object()) {
-            (fields::MERGED_FIELD, Some(over)) => {
+            (name, Some(over)) if fields::is_merged(request.mode, name) => {
                 let old = document.get(name).cloned().unwrap_or_else(Value::null);
                 document.set(name, old.merged(over));
             }
@@ -208,10 +220,10 @@ fn enter_phase(
     let exhausted = counters::apply_counter(document, base, request, terms.counter, to)?;
     if exhausted.is_none() {
         document.set("current_phase", Value::string(to));
-        if mode == Mode::Autopilot && to == "code-review" && from != to {
-            // The verdict of an earlier cycle does not count in this one.
-            let verdict = request.get("review_verdict").cloned().unwrap_or_else(Value::null);
-            document.set("review_verdict", verdict);
+        if terms.counter == CounterUpdate::ReviewCycle {
+            review_cycle::close_cycle(document, base);
+        } else if to == "code-review" && from != to {
+            review_cycle::open_review(document, request);
         }
     }
     Ok(exhausted)
@@ -263,7 +275,9 @@ fn check_evidence(
         transition::refuse_missing_evidence(mode, from, target, &missing, &goal.stages);
     let is_open =
         ReviewVerdict::from_value(document.get("review_verdict")).is_some_and(|v| !v.is_clean());
-    if terms.requirement == Requirement::CleanReview && is_open {
+    let wants_clean =
+        matches!(terms.requirement, Requirement::CleanReview | Requirement::ReviewedStage);
+    if wants_clean && is_open {
         refusal.message.push_str("; a review that is not clean returns to ralplan");
     }
     Err(refusal)
@@ -281,7 +295,7 @@ fn check_result(mode: Mode, document: &Document) -> Result<(), Refusal> {
     }
     let verdict = ReviewVerdict::from_value(document.get("review_verdict"));
     if let Some(verdict) = verdict
-        && matches!(mode, Mode::Autopilot | Mode::CodeReview)
+        && matches!(mode, Mode::Autopilot | Mode::CodeReview | Mode::Pipeline)
         && verdict.says_clean() == Some(true)
         && !verdict.is_clean()
     {
@@ -296,16 +310,24 @@ fn check_result(mode: Mode, document: &Document) -> Result<(), Refusal> {
 fn apply_links(
     snapshot: &Snapshot,
     request: &WriteRequest,
-    document: Document,
+    mut document: Document,
     context: WriteContext<'_>,
 ) -> Result<Vec<(Mode, Document)>, Refusal> {
     let mode = request.mode;
     let now = context.now;
     let mut documents = snapshot.documents.clone();
     let is_live = document.is_active();
+    let begins = is_live && snapshot.active(mode).is_none();
+    if begins
+        && links::is_stage(mode)
+        && snapshot.active(Mode::Autopilot).is_some()
+        && request.stage_rule == StageRule::Linked
+        && request.get(links::STARTED_BY).is_none()
+    {
+        document.set(links::STARTED_BY, Value::string(Mode::Autopilot.name()));
+    }
     documents.insert(mode, document);
     let mut changed = vec![mode];
-    let begins = is_live && snapshot.active(mode).is_none();
     if begins && mode.is_driver() {
         let others: Vec<Mode> =
             snapshot.active_modes().filter(|other| *other != mode && other.is_driver()).collect();
@@ -318,16 +340,7 @@ fn apply_links(
                 continue;
             }
             if !hands_over {
-                return Err(Refusal::new(
-                    RefusalCode::ModeConflict,
-                    format!(
-                        "{} cannot start: {} is running in this session; cancel it first ({} cancel --mode {})",
-                        mode.name(),
-                        other.name(),
-                        context.dialect.name,
-                        other.name()
-                    ),
-                ));
+                return Err(links::refuse_second_driver(mode, other, context.dialect));
             }
             let mut plan = plan.clone();
             plan.end(other, RunEnding::Finished, now);

@@ -56,7 +56,8 @@ impl<'a> McpServer<'a> {
             "initialize" => Ok(self.initialize(params)),
             "ping" => Ok(Value::object(Vec::new())),
             "tools/list" => {
-                let tools = self.offered_tools().map(McpTool::describe).collect();
+                let dialect = self.context.dialect;
+                let tools = self.offered_tools().map(|tool| tool.describe(dialect)).collect();
                 Ok(Value::record([("tools", Value::array(tools))]))
             }
             _ => Err(RpcError::new(

@@ -2,7 +2,7 @@
 //!
 //! A new tool is a new row of [`TOOLS`]; the rows about runs are in `run_tools.rs`.
 
-use omx_kernel::{Refusal, Value};
+use omx_kernel::{Dialect, Refusal, Value};
 use omx_ops::{Context, RequestFields};
 
 use crate::run_tools;
@@ -208,7 +208,7 @@ impl McpTool {
     }
 
     /// Describes the tool for `tools/list`.
-    pub fn describe(&self) -> Value {
+    pub fn describe(&self, dialect: Dialect) -> Value {
         let annotations = Value::record([
             ("readOnlyHint", Value::bool(self.annotations.read_only)),
             ("destructiveHint", Value::bool(self.annotations.destructive)),
@@ -217,7 +217,7 @@ impl McpTool {
         ]);
         Value::record([
             ("name", Value::string(self.name)),
-            ("description", Value::string(self.description)),
+            ("description", Value::string(&dialect.localize(self.description))),
             ("inputSchema", (self.schema)()),
             ("annotations", annotations),
         ])

@@ -5,7 +5,6 @@ use std::time::Duration;
 
 use omx_kernel::agent_acts::{GuardedAct, check_act};
 use omx_kernel::environment::passed_names;
-use omx_kernel::message::MessageReader;
 use omx_kernel::{Dialect, Refusal, RefusalCode, Scope, SessionId, Timestamp};
 use omx_runs::{GitEnvironment, ProjectEnv};
 use omx_store::identity::{self, HostSessions};
@@ -66,8 +65,6 @@ pub struct Context<'a> {
     pub ambient: Ambient,
     /// The entry point, such as the command line or MCP, for the log.
     pub actor: &'static str,
-    /// Who reads the messages.
-    pub reader: MessageReader,
     /// How long to wait for the project's lock.
     pub lock_deadline: Duration,
     /// Where the edge found configuration.
@@ -87,7 +84,6 @@ impl<'a> Context<'a> {
             dialect: Dialect::OMX,
             ambient: Ambient::None,
             actor,
-            reader: MessageReader::Program,
             lock_deadline: LOCK_DEADLINE,
             config: ConfigSources::default(),
             caller: &UncancelledCaller,
@@ -156,6 +152,17 @@ impl Context<'_> {
             Ambient::Session(session) => Ok(Scope::Session(session.clone())),
             Ambient::Processes(records) => Ok(Scope::from(session_of(records))),
             Ambient::Unusable(refusal) => Err(refusal.clone()),
+        }
+    }
+
+    /// Whether a session is the caller's own, or one of the conversations of its host.
+    pub fn is_own_session(&self, session: &SessionId) -> bool {
+        match &self.ambient {
+            Ambient::None | Ambient::Unusable(_) => false,
+            Ambient::Session(own) => own == session,
+            Ambient::Processes(records) => {
+                records.iter().any(|folder| identity::has_session(folder, session))
+            }
         }
     }
 

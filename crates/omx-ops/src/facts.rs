@@ -1,5 +1,6 @@
 //! Looks up the facts about files that rules ask for.
 
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use omx_kernel::StatePaths;
@@ -18,11 +19,20 @@ pub(crate) fn answer(query: &FactQuery, store: &Store, working_directory: &Path)
         json::parse(&text).ok()
     });
     let more = audit.as_ref().map(evidence_paths).unwrap_or_default();
-    let exists = |path: &String| {
-        paths.candidates(path, working_directory).iter().any(|candidate| candidate.exists())
+    let identity = |path: &String| {
+        let candidates = paths.candidates(path, working_directory);
+        candidates.iter().find_map(|file| identify(file, &paths, working_directory))
     };
-    let existing = query.paths.iter().cloned().chain(more).filter(exists).collect();
-    FileFacts { existing, audit }
+    let named = query.paths.iter().cloned().chain(more);
+    let files = named.filter_map(|path| Some((identity(&path)?, path)));
+    FileFacts { files: files.map(|(identity, path)| (path, identity)).collect(), audit }
+}
+
+/// The identity of a regular file with content that belongs to the project.
+fn identify(file: &Path, paths: &StatePaths, working_directory: &Path) -> Option<String> {
+    let real = inside(file, paths, working_directory)?;
+    let found = std::fs::metadata(real).ok().filter(|found| found.len() > 0)?;
+    Some(format!("{}:{}", found.dev(), found.ino()))
 }
 
 /// Resolves links and returns the real path, if it is in the project, its state
@@ -63,9 +73,45 @@ mod tests {
                 audit_path: Some(paths.name("audit.json")),
             };
             let facts = answer(&query, &store, &root);
-            assert_eq!(facts.existing.into_iter().collect::<Vec<_>>(), [named]);
+            assert_eq!(facts.files.into_keys().collect::<Vec<_>>(), [named]);
             assert!(facts.audit.is_some(), "{}", tree.display());
             fs::remove_dir_all(tree).unwrap();
+        }
+    }
+
+    #[test]
+    fn modes_2_1_only_files_with_content_inside_the_project_count() {
+        let folder = tempfile::tempdir().unwrap();
+        let root = folder.path().join("project");
+        let tree = root.join(Dialect::OMX.dir_name);
+        put(&folder.path().join("outside.md"), "x");
+        put(&root.join("plan.md"), "x");
+        put(&root.join("empty.md"), "");
+        fs::create_dir_all(root.join("folder")).unwrap();
+        let link = |to: &Path, name: &str| std::os::unix::fs::symlink(to, root.join(name)).unwrap();
+        link(&folder.path().join("outside.md"), "link_out.md");
+        link(&root.join("plan.md"), "link_in.md");
+        fs::hard_link(root.join("plan.md"), root.join("hard.md")).unwrap();
+        let store = Store::new(Project { root: root.clone(), tree });
+        let inside = root.join("plan.md").display().to_string();
+        let good = ["plan.md", "./plan.md", "link_in.md", "hard.md", inside.as_str()];
+        let bad = [
+            "empty.md",
+            "folder",
+            "../outside.md",
+            "link_out.md",
+            "/etc/hostname",
+            "none",
+            "",
+            ".",
+        ];
+        let paths = good.iter().chain(&bad).map(|path| (*path).to_owned()).collect();
+        let facts = answer(&FactQuery { paths, audit_path: None }, &store, &root);
+        for path in good {
+            assert_eq!(facts.files.get(path), facts.files.get("plan.md"), "{path}");
+        }
+        for path in bad {
+            assert_eq!(facts.files.get(path), None, "{path}");
         }
     }
 

@@ -1,7 +1,7 @@
 //! Read-only operations: read, list-active, get-status. They take no lock and change nothing.
 
 use omx_kernel::{Mode, Refusal, Scope, SessionId, Timestamp, Value};
-use omx_store::{ScopeContents, StateDir, Store, UnreadableDocument};
+use omx_store::{MisnamedDocument, ScopeContents, StateDir, Store, UnreadableDocument};
 
 use crate::context::Context;
 use crate::report;
@@ -42,9 +42,10 @@ pub fn state_list_active(
     modes.dedup();
     let names = Value::strings(modes.iter().map(|mode| mode.name()));
     let unreadable = unreadable(&reads);
+    let misnamed = misnamed(state.as_ref(), request.session.as_ref());
     Ok(report::with_lists(
         vec![("active_modes", names), ("entries", Value::array(entries))],
-        [("unreadable", report::unreadable(unreadable))],
+        [("unreadable", report::unreadable(unreadable, &misnamed))],
     ))
 }
 
@@ -77,7 +78,9 @@ pub fn state_get_status(
     }
     let unreadable =
         unreadable(&reads).into_iter().filter(|found| wanted.is_none_or(|mode| mode == found.mode));
-    Ok(report::with_lists(fields, [("unreadable", report::unreadable(unreadable))]))
+    let mut misnamed = misnamed(state.as_ref(), named);
+    misnamed.retain(|found| wanted.is_none_or(|mode| mode == found.mode));
+    Ok(report::with_lists(fields, [("unreadable", report::unreadable(unreadable, &misnamed))]))
 }
 
 /// Reads the named session, or else the compatibility scope and every session that has
@@ -117,6 +120,14 @@ fn read_scopes(
     Ok(reads)
 }
 
+/// The documents that belong to no session that could be named, unless one is named.
+pub(crate) fn misnamed(
+    state: Option<&StateDir>,
+    session: Option<&SessionId>,
+) -> Vec<MisnamedDocument> {
+    state.filter(|_| session.is_none()).map(StateDir::misnamed_documents).unwrap_or_default()
+}
+
 fn unreadable(reads: &[ScopeContents]) -> Vec<&UnreadableDocument> {
     reads.iter().flat_map(|read| &read.unreadable).collect()
 }
@@ -129,7 +140,7 @@ pub(crate) fn entry(state: &StateDir, read: &ScopeContents, mode: Mode, now: Tim
     Value::record([
         ("mode", Value::string(mode.name())),
         ("session_id", report::scope(&snapshot.scope)),
-        ("phase", or_null("current_phase")),
+        ("phase", Value::string_or_null(document.phase())),
         ("iteration", or_null("iteration")),
         ("updated_at", or_null("updated_at")),
         ("stale", Value::bool(snapshot.is_stale(mode, now))),
@@ -149,7 +160,7 @@ fn scope_statuses(
         .iter()
         .filter(|(mode, _)| wanted.is_none_or(|wanted| wanted == **mode))
         .map(|(mode, document)| {
-            let phase = document.get("current_phase").cloned().unwrap_or_else(Value::null);
+            let phase = Value::string_or_null(document.phase());
             let status = Value::record([
                 ("active", Value::bool(document.is_active())),
                 ("phase", phase),

@@ -1,7 +1,7 @@
 //! Parts of reports that several operations share.
 
 use omx_kernel::{Mode, Refusal, Scope, SessionId, Value};
-use omx_store::{QuarantinedDocument, UnreadableDocument};
+use omx_store::{MisnamedDocument, QuarantinedDocument, UnreadableDocument};
 
 /// A scope in a report: the session id, or `null`.
 pub(crate) fn scope(scope: &Scope) -> Value {
@@ -27,7 +27,10 @@ pub(crate) fn quarantined(moved: &[QuarantinedDocument]) -> Value {
     Value::array(items.collect())
 }
 
-pub(crate) fn unreadable<'a>(found: impl IntoIterator<Item = &'a UnreadableDocument>) -> Value {
+pub(crate) fn unreadable<'a>(
+    found: impl IntoIterator<Item = &'a UnreadableDocument>,
+    misnamed: impl IntoIterator<Item = &'a MisnamedDocument>,
+) -> Value {
     let items = found.into_iter().map(|item| {
         Value::record([
             ("mode", mode(item.mode)),
@@ -36,8 +39,19 @@ pub(crate) fn unreadable<'a>(found: impl IntoIterator<Item = &'a UnreadableDocum
             ("reason", Value::string(&item.error.to_string())),
         ])
     });
-    Value::array(items.collect())
+    let misnamed = misnamed.into_iter().map(|item| {
+        Value::record([
+            ("mode", mode(item.mode)),
+            ("session_id", Value::string(&item.folder)),
+            ("path", path(&item.path)),
+            ("reason", Value::string(MISNAMED)),
+        ])
+    });
+    Value::array(items.chain(misnamed).collect())
 }
+
+/// Why a document in a folder that no session can have is not read.
+pub const MISNAMED: &str = "the name of its folder is not a session id; a forced cancel removes it";
 
 /// Builds an object and omits those of `lists` that are empty.
 pub(crate) fn with_lists(

@@ -2,11 +2,11 @@
 
 use omx_kernel::stop::{StopDecision, StopEvent, decide};
 use omx_kernel::{ForeignText, Mode, Refusal, RunId, Scope, Timestamp, Value};
-use omx_store::{ScopeContents, StateDir, Store, UnreadableDocument};
+use omx_store::{MisnamedDocument, ScopeContents, StateDir, Store, UnreadableDocument};
 
 use crate::context::Context;
 use crate::hook::is_driven;
-use crate::list::{entry, read_noteworthy};
+use crate::list::{entry, misnamed, read_noteworthy};
 use crate::report;
 use crate::request::StatusRequest;
 use crate::runs::is_own;
@@ -31,6 +31,22 @@ pub struct ActiveMode {
     json: Value,
 }
 
+/// A mode that waits for the person (`blocked_on_user`).
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct WaitingMode {
+    /// The mode.
+    pub mode: Mode,
+    /// The session it belongs to.
+    pub scope: Scope,
+    /// The phase in which it waits.
+    pub phase: Option<ForeignText>,
+    /// Why it waits.
+    pub reason: Option<ForeignText>,
+    /// The run that omx drives there, if it is one.
+    pub run: Option<RunId>,
+    json: Value,
+}
+
 /// Whether a Stop of a session would be held.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StopAnswer {
@@ -51,12 +67,16 @@ pub struct StatusReport {
     pub now: Timestamp,
     /// Active modes; the compatibility scope comes first.
     pub active: Vec<ActiveMode>,
+    /// Modes that wait for the person.
+    pub waiting: Vec<WaitingMode>,
     /// One answer for each session that has active modes.
     pub stops: Vec<StopAnswer>,
     /// Foreign runs among the active sessions.
     pub foreign: Vec<RunId>,
     /// Documents that could not be read.
     pub unreadable: Vec<UnreadableDocument>,
+    /// Documents in folders whose name is no session id.
+    pub misnamed: Vec<MisnamedDocument>,
 }
 
 impl StatusReport {
@@ -81,8 +101,9 @@ impl StatusReport {
                 ("stops", Value::array(stops.collect())),
             ],
             [
+                ("waiting", Value::array(self.waiting.iter().map(|w| w.json.clone()).collect())),
                 ("foreign", Value::strings(self.foreign.iter().map(RunId::as_str))),
-                ("unreadable", report::unreadable(&self.unreadable)),
+                ("unreadable", report::unreadable(&self.unreadable, &self.misnamed)),
             ],
         )
     }
@@ -96,18 +117,27 @@ pub fn status(context: &Context<'_>, request: &StatusRequest) -> Result<StatusRe
         root: store.root().to_owned(),
         now,
         active: Vec::new(),
+        waiting: Vec::new(),
         stops: Vec::new(),
         foreign: Vec::new(),
         unreadable: Vec::new(),
+        misnamed: Vec::new(),
     };
     let Some(state) = store.read()? else { return Ok(report) };
     let reads = read_noteworthy(&store, Some(&state), request.session.as_ref(), now)?;
+    report.misnamed = misnamed(Some(&state), request.session.as_ref());
     for read in reads {
         let mut modes: Vec<Mode> = read.snapshot.active_modes().collect();
+        let mut waiting: Vec<Mode> = read.snapshot.waiting_modes().collect();
         // What was cancelled and could not be written is not active.
-        if !modes.is_empty() && store.is_marked_cancelled(&read.snapshot.scope) {
+        let is_open = !modes.is_empty() || !waiting.is_empty();
+        if is_open && store.is_marked_cancelled(&read.snapshot.scope) {
             modes.clear();
+            waiting.clear();
         }
+        report
+            .waiting
+            .extend(waiting.iter().map(|mode| waiting_mode(&store, &state, &read, *mode, now)));
         report.active.extend(modes.iter().map(|mode| active(&state, &read, *mode, now)));
         if !modes.is_empty() && read.snapshot.scope.session().is_some() {
             report.stops.push(stop_answer(context, &store, &read, now));
@@ -143,6 +173,28 @@ fn active(state: &StateDir, read: &ScopeContents, mode: Mode, now: Timestamp) ->
     }
 }
 
+fn waiting_mode(
+    store: &Store,
+    state: &StateDir,
+    read: &ScopeContents,
+    mode: Mode,
+    now: Timestamp,
+) -> WaitingMode {
+    let document = &read.snapshot.documents[&mode];
+    let scope = read.snapshot.scope.clone();
+    let reason = document.get_str("error").map(ForeignText::from);
+    let run = scope.session().and_then(|session| RunId::new(session.as_str()).ok());
+    let reported = Value::record([("needs", Value::string_or_null(document.get_str("error")))]);
+    WaitingMode {
+        mode,
+        phase: document.phase().map(ForeignText::from),
+        run: run.filter(|id| store.run(id).is_ok_and(|folder| folder.is_some())),
+        json: entry(state, read, mode, now).merged(reported.as_object().unwrap_or_default()),
+        reason,
+        scope,
+    }
+}
+
 fn stop_answer(
     context: &Context<'_>,
     store: &Store,
@@ -156,7 +208,9 @@ fn stop_answer(
     let decision = decide(&read.snapshot, &event, context.dialect, now);
     let (held_by, why) = match decision {
         StopDecision::Allow(reason) => (None, reason.describe(&context.dialect).into_owned()),
-        StopDecision::Hold(hold) => (Some(hold.mode), hold.text),
+        StopDecision::Hold(hold) => {
+            (Some(hold.mode), format!("{} To end it: {} cancel", hold.text, context.dialect.name))
+        }
         StopDecision::Exhausted(exhausted) => (None, exhausted.error),
     };
     StopAnswer { scope: read.snapshot.scope.clone(), held_by, why }

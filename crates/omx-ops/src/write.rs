@@ -61,6 +61,10 @@ pub fn state_write(context: &Context<'_>, request: StateWriteRequest) -> Result<
     for (written, document) in &plan.writes {
         locked.write(&scope, *written, document)?;
     }
+    if let Some(activity) = &plan.activity {
+        // Without it, the new run only has fewer holds left.
+        let _ = locked.write_activity(&scope, activity, now);
+    }
     locked.log(&events(context, &scope, &plan));
     Ok(answer(&locked, &scope, mode, &plan, &moved))
 }

@@ -36,7 +36,7 @@ pub use last_answer::{answer_after, claim_answer, ignore_file_size_signal};
 pub use launch::Launch;
 pub use marked::{end_marked, find_marked};
 pub use parent::on_parent_exit;
-pub use plain_file::read_plain_file;
+pub use plain_file::{read_plain_file, read_plain_tail};
 pub use platform::ProcessHandle;
 pub use process_info::{ProcessId, ProcessInfo, has_variable, with_ancestors};
 pub use rustix::process::Signal;

@@ -65,7 +65,9 @@ pub fn decide_bare<'a>(line: &str, session: SessionState) -> Option<PromptDecisi
         (BareCommand::Stop, _) if cancels_everywhere(line) => {
             Some(cancel(CancelReach::EverySession))
         }
-        (BareCommand::Stop, SessionState::Active) => Some(cancel(CancelReach::Session)),
+        (BareCommand::Stop, SessionState::Active | SessionState::Blocked) => {
+            Some(cancel(CancelReach::Session))
+        }
         // "ralph cancel" does not suggest ralph.
         (BareCommand::Stop, _) => Some(PromptDecision::Nothing),
         (BareCommand::Continue, SessionState::Active) => Some(PromptDecision::Continue),

@@ -30,13 +30,19 @@ const MODE_LIST_LINES: u32 = 3;
 /// line.
 const LATE_CANCEL_BYTES: usize = 400;
 
-/// Decides what a prompt means.
-pub fn decide<'a>(
-    text: &'a str,
-    keywords: KeywordPolicy,
-    session: SessionState,
-) -> PromptDecision<'a> {
-    PromptScan::run(text, DiscardCandidates).decision(keywords, session)
+/// A prompt that has been read once. What it means depends on the session.
+pub struct ScannedPrompt<'a>(PromptScan<'a, DiscardCandidates>);
+
+impl<'a> ScannedPrompt<'a> {
+    /// Reads a prompt.
+    pub fn new(text: &'a str) -> Self {
+        Self(PromptScan::run(text, DiscardCandidates))
+    }
+
+    /// Decides what the prompt means in a session.
+    pub fn decide(&self, keywords: KeywordPolicy, session: SessionState) -> PromptDecision<'a> {
+        self.0.decision(keywords, session)
+    }
 }
 
 /// A line whose calls are accepted.

@@ -6,7 +6,7 @@
 //! starts. It avoids false positives: only explicit syntax at the start of a line starts a
 //! mode, and everything that looks like talking *about* a mode is a mention.
 //!
-//! [`decide`] returns only the decision; [`explain`] also returns every candidate with the
+//! [`ScannedPrompt`] returns only the decision; [`explain`] also returns every candidate with the
 //! reason for its rejection.
 
 mod address;
@@ -25,7 +25,7 @@ mod segment;
 mod span;
 mod text;
 
-pub use decide::decide;
+pub use decide::ScannedPrompt;
 pub use decision::{
     CallForm, CallTarget, CancelCall, CancelReach, Candidate, CandidateVerdict, KeywordPolicy,
     ModeStart, PromptDecision, PromptExplanation, RejectReason, SessionState,

@@ -43,7 +43,7 @@ impl TryFrom<Map<String, Value>> for StoredSpec {
             Some(Some(FORMAT)) => {}
             Some(Some(newer)) if newer > FORMAT => {
                 return Err(format!(
-                    "format {newer} was written by a newer omx; this version reads up to {FORMAT}"
+                    "format {newer} was written by a newer version; this one reads up to {FORMAT}"
                 ));
             }
             Some(_) => return Err("its format is not a known number".to_owned()),
@@ -104,7 +104,7 @@ mod tests {
     #[test]
     fn a_newer_format_is_refused_by_name() {
         let error = serde_json::from_str::<StoredSpec>(r#"{"format": 3}"#).unwrap_err();
-        assert!(error.to_string().contains("format 3 was written by a newer omx"), "{error}");
+        assert!(error.to_string().contains("format 3 was written by a newer version"), "{error}");
     }
 
     #[test]

@@ -118,7 +118,7 @@ pub fn prepare(
 fn describe_filters(checkout: &Checkout) -> Vec<String> {
     let filters = checkout.disabled_filters();
     let name = |name: &String| {
-        format!("the git filter {name:?} is not applied in the run: omx does not know its program")
+        format!("the git filter {name:?} is not applied in the run: its program is not known")
     };
     filters.iter().map(name).collect()
 }

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::path::{Path, PathBuf};
 
+use omx_kernel::cancel::OpenModes;
 use omx_kernel::{Document, Mode, Refusal, Scope, SessionId, Snapshot};
 use rustix::fs::{AtFlags, FileType, statat, unlinkat};
 use rustix::io::Errno;
@@ -124,16 +125,20 @@ impl StateDir {
         Ok(())
     }
 
-    /// The sessions that have active modes, with those modes.
-    pub fn active_sessions(&self) -> Result<BTreeMap<SessionId, Vec<Mode>>, StoreError> {
-        let mut active = BTreeMap::new();
+    /// The sessions with modes that are active or wait for the person, with those modes.
+    pub fn open_sessions(&self) -> Result<BTreeMap<SessionId, OpenModes>, StoreError> {
+        let mut open = BTreeMap::new();
         self.for_each_session(|read| {
-            let modes: Vec<Mode> = read.snapshot.active_modes().collect();
-            if let (Scope::Session(session), false) = (read.snapshot.scope, modes.is_empty()) {
-                active.insert(session, modes);
+            let snapshot = read.snapshot;
+            let modes = OpenModes {
+                active: snapshot.active_modes().collect(),
+                waiting: snapshot.waiting_modes().collect(),
+            };
+            if let (Scope::Session(session), false) = (snapshot.scope, modes.is_empty()) {
+                open.insert(session, modes);
             }
         })?;
-        Ok(active)
+        Ok(open)
     }
 
     fn scope_documents(&self, scope: &Scope) -> Result<ScopeContents, StoreError> {
@@ -214,17 +219,17 @@ impl LockedStore {
     }
 
     fn make_scope(&self, scope: &Scope) -> Result<ScopeFolder<'_>, StoreError> {
-        if let Scope::Session(id) = scope
-            && self.state.open_scope(scope)?.is_none()
-        {
-            let path = self.state.path().join("sessions");
-            let sessions = open_or_make(&self.state.fd, "sessions", &path)?;
-            let folder = open_or_make(&sessions, id.as_str(), &path.join(id.as_str()))?;
-            return Ok(ScopeFolder::Session(folder));
+        if let Some(folder) = self.state.open_scope(scope)? {
+            return Ok(folder);
         }
-        self.state.open_scope(scope)?.ok_or_else(|| {
-            StoreError::io("open", &self.state.scope_path(scope), std::io::ErrorKind::NotFound)
-        })
+        let Scope::Session(id) = scope else {
+            let path = self.state.scope_path(scope);
+            return Err(StoreError::io("open", &path, std::io::ErrorKind::NotFound));
+        };
+        let path = self.state.path().join("sessions");
+        let sessions = open_or_make(&self.state.fd, "sessions", &path)?;
+        let folder = open_or_make(&sessions, id.as_str(), &path.join(id.as_str()))?;
+        Ok(ScopeFolder::Session(folder))
     }
 }
 

@@ -92,6 +92,11 @@ pub fn sessions(folder: &Path) -> HostSessions {
     found
 }
 
+/// Whether the process of a folder has this session, perhaps among others.
+pub fn has_session(folder: &Path, session: &SessionId) -> bool {
+    folder.join(session.as_str()).is_file()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -110,6 +115,7 @@ mod tests {
         assert_eq!(sessions(&folder), HostSessions::One(session("a")));
         record(records.path(), process, &session("b"), Path::new("/p")).unwrap();
         assert_eq!(sessions(&folder), HostSessions::Unclear);
+        assert!(has_session(&folder, &session("a")) && !has_session(&folder, &session("c")));
         forget(records.path(), process, &session("a"));
         assert_eq!(sessions(&folder), HostSessions::One(session("b")));
         forget(records.path(), process, &session("b"));

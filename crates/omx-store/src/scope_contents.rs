@@ -48,9 +48,10 @@ pub struct ScopeContents {
 }
 
 impl ScopeContents {
-    /// Whether there is anything to report: an active mode or an unreadable document.
+    /// Whether there is anything to report: a mode that is active or waits for the person,
+    /// or an unreadable document.
     pub fn is_noteworthy(&self) -> bool {
-        self.snapshot.active_modes().next().is_some() || !self.unreadable.is_empty()
+        self.snapshot.open_modes().next().is_some() || !self.unreadable.is_empty()
     }
 
     /// The refusal for a mode whose document could not be read.

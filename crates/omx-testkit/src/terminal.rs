@@ -8,7 +8,8 @@ use crate::run::CommandOutcome;
 
 impl TestProject {
     /// Runs the program on a terminal while a person types. What it prints, on
-    /// either stream, comes back as standard output, with the typed text echoed.
+    /// either stream, comes back as standard output. The terminal does not echo: the person
+    /// types without waiting for the prompt, and the echo could fall into the middle of it.
     pub fn on_terminal(&self, args: &[&str], typed: &str) -> CommandOutcome {
         self.on_terminal_when(args, typed, || {})
     }
@@ -53,6 +54,8 @@ impl TestProject {
                 "script",
                 "--quiet",
                 "--return",
+                "--echo",
+                "never",
                 "--command",
                 &line.join(" "),
                 "/dev/null",

@@ -41,17 +41,23 @@ impl StatusLine<'_> {
     /// The line for people.
     pub fn text(&self, preset: Preset) -> String {
         let mut parts = vec![self.name.to_owned()];
-        if let Some(branch) = self.branch.as_deref().filter(|_| preset != Preset::Minimal) {
-            parts.push(clean(branch));
-        }
+        let branch = self.branch.as_deref().filter(|_| preset != Preset::Minimal);
+        parts.extend(branch.map(clean));
         parts.extend(self.report.active.iter().map(|active| entry(active, preset)));
-        if self.report.active.is_empty() {
+        let waiting = self.report.waiting.iter();
+        parts.extend(waiting.map(|waiting| format!("{} needs you", waiting.mode.name())));
+        if self.report.active.is_empty() && self.report.waiting.is_empty() {
             parts.push("idle".to_owned());
         }
-        if !self.report.unreadable.is_empty() {
-            parts.push(format!("{} unreadable", self.report.unreadable.len()));
+        let unreadable = self.unreadable();
+        if unreadable > 0 {
+            parts.push(format!("{unreadable} unreadable"));
         }
         parts.join(" | ")
+    }
+
+    fn unreadable(&self) -> usize {
+        self.report.unreadable.len() + self.report.misnamed.len()
     }
 
     /// The same as JSON for programs.
@@ -70,10 +76,12 @@ impl StatusLine<'_> {
                 ("stale", Value::bool(active.stale)),
             ])
         });
+        let waiting = self.report.waiting.iter().map(|waiting| waiting.mode.name());
         Value::record([
             ("branch", Value::string_or_null(self.branch.as_deref())),
             ("modes", Value::array(modes.collect())),
-            ("unreadable", Value::integer(self.report.unreadable.len() as u64)),
+            ("waiting", Value::strings(waiting)),
+            ("unreadable", Value::integer(self.unreadable() as u64)),
         ])
     }
 }

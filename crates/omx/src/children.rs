@@ -13,11 +13,13 @@ use crate::edge;
 
 /// The context of this process; `None` if no omx process started it for a run.
 pub fn inherited() -> Result<Option<ChildContext>, Refusal> {
-    for name in Dialect::ALL.map(|dialect| dialect.context_variable) {
+    for dialect in Dialect::ALL {
+        let name = dialect.context_variable;
         if let Some(text) = edge::text(name) {
             return serde_json::from_str(&text).map(Some).map_err(|error| {
                 Refusal::invalid_input(format!(
-                    "{name} does not hold a context written by omx: {error}"
+                    "{name} does not hold a context written by {}: {error}",
+                    dialect.name
                 ))
             });
         }

@@ -9,9 +9,11 @@ use omx_kernel::Dialect;
 use crate::cli_agents::{AskArgs, ListArgs};
 use crate::cli_config::ConfigArgs;
 use crate::cli_host::HookArgs;
-use crate::cli_runs::{CodeReviewArgs, ConductArgs, PipelineArgs, RunsArgs, UltraqaArgs};
+use crate::cli_runs::{
+    CodeReviewArgs, ConductArgs, PipelineArgs, ResumeArgs, RunsArgs, UltraqaArgs,
+};
 use crate::cli_setup::{DoctorArgs, LaunchArgs, SetupArgs, UninstallArgs};
-use crate::cli_state::{CancelArgs, HudArgs, StateArgs, StatusArgs};
+use crate::cli_state::{CancelArgs, HudArgs, ModeLimitArgs, StateArgs, StatusArgs};
 use crate::cli_trust::TrustArgs;
 use crate::cli_values;
 use crate::exit;
@@ -51,6 +53,10 @@ pub enum Command {
     /// Cancel active modes and stop their runs
     #[command(visible_alias = "stop")]
     Cancel(CancelArgs),
+    /// Resume an unfinished run
+    Resume(Box<ResumeArgs>),
+    /// Change the iteration limit of a run, or of a mode inside a conversation
+    Limit(ModeLimitArgs),
     /// Show and change the configuration
     Config(ConfigArgs),
     /// Trust the configuration of a project

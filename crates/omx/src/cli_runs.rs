@@ -257,12 +257,12 @@ pub struct IntegrateArgs {
 What you change holds for the rest of the run. A budget includes what the run has used.
 
 Examples:
-  omx runs resume 0199
-  omx runs resume 0199 --model gpt-5.5 --budget-usd 10
-  omx runs resume 0199 --decide c1.build.work=rerun"
+  omx resume                                   the last unfinished run
+  omx resume 0199 --model gpt-5.5 --budget-usd 10
+  omx resume 0199 --decide c1.build.work=rerun"
 )]
 pub struct ResumeArgs {
-    /// The run's id or a unique prefix of it [default: the last run]
+    /// The run's id or a unique prefix of it, or a mode [default: the last unfinished run]
     pub id: Option<String>,
     /// Resolve an interrupted step: rerun or skip it, or adopt the workspace
     #[arg(long, value_name = "STEP=rerun|skip|adopt")]

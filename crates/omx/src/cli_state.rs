@@ -33,7 +33,7 @@ pub enum StateOperation {
 }
 
 /// The request, from flags, a file or standard input.
-#[derive(Debug, Args)]
+#[derive(Debug, Default, Args)]
 pub struct StateInput {
     /// The request as a JSON object; `-` reads it from standard input
     #[arg(long, value_name = "JSON", conflicts_with = "input_file", allow_hyphen_values = true)]
@@ -48,6 +48,24 @@ pub struct StateInput {
     #[arg(long, value_name = "ID", allow_hyphen_values = true)]
     pub session_id: Option<String>,
     /// Print compact JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  omx limit 20                   the only one that is active
+  omx limit 0199 20              a run or a session, by the start of its id
+  omx limit --mode ralph 80")]
+pub struct ModeLimitArgs {
+    /// The run or session, by its id or a unique prefix of it, and the new limit
+    #[arg(num_args = 1..=2, required = true, value_name = "[RUN|SESSION] N")]
+    pub what: Vec<String>,
+    /// The mode, if several are active there
+    #[arg(long, value_name = "MODE")]
+    pub mode: Option<String>,
+    /// Print JSON
     #[arg(long)]
     pub json: bool,
 }

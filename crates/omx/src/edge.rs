@@ -2,7 +2,6 @@
 
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
-use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -10,13 +9,12 @@ use omx_agents::AgentEnv;
 use omx_host::hook::{HookEvent, HookFiles, HookPayload};
 use omx_host::setup::{HostHomes, SetupPaths, SetupScope};
 use omx_host::{host_spec, process};
-use omx_kernel::message::MessageReader;
 use omx_kernel::{CallingAgent, ChildContext, Dialect, Refusal, RunId, SessionId};
 use omx_ops::config::ConfigSources;
 use omx_ops::{Ambient, Clock, Context, Place, SystemClock, UncancelledCaller};
 use omx_process::SearchPath;
 use omx_process::guard::AncestorGuard;
-use omx_store::identity::record_folder;
+use omx_store::identity::{self, HostSessions, record_folder};
 use omx_store::{RuntimeFolders, Store};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
@@ -46,6 +44,12 @@ pub fn text(name: &str) -> Option<String> {
 /// name of the program, in this order.
 pub fn dialect(global: &GlobalArgs, by_name: Dialect) -> Result<Dialect, Refusal> {
     dialect_within(global, by_name, children::inherited()?.as_ref())
+}
+
+/// The dialect that the environment names, if it names one.
+pub fn environment_dialect() -> Option<Dialect> {
+    let names = Dialect::ALL.map(|dialect| format!("{}DIALECT", dialect.env_prefix));
+    Dialect::parse(&names.iter().find_map(|name| text(name))?)
 }
 
 fn dialect_within(
@@ -110,11 +114,6 @@ pub fn context(
         clock: &SystemClock,
         dialect,
         actor,
-        reader: if std::io::stdout().is_terminal() {
-            MessageReader::Terminal
-        } else {
-            MessageReader::Program
-        },
         lock_deadline: omx_ops::LOCK_DEADLINE,
         config: ConfigSources {
             user_file,
@@ -152,7 +151,6 @@ pub fn hook(payload: &HookPayload<'_>, by_name: Dialect) -> Option<HookEnv> {
         context.place.working_directory = folder;
     }
     context.lock_deadline = HOOK_LOCK_DEADLINE;
-    context.reader = MessageReader::Program;
     let files = HookFiles {
         // Other events pay nothing for it.
         records: match &payload.event {
@@ -261,6 +259,16 @@ fn records_folder(dialect: Dialect) -> Option<PathBuf> {
     Some(state_folder(dialect)?.join("hosts"))
 }
 
+/// Whether a host above this process holds a conversation. What the process tree shows
+/// counts, because an agent sets and unsets variables.
+pub fn is_in_conversation(dialect: Dialect) -> bool {
+    let Some(records) = records_folder(dialect).filter(|folder| folder.is_dir()) else {
+        return false;
+    };
+    process::ancestors()
+        .any(|info| identity::sessions(&record_folder(&records, info.id)) != HostSessions::Unknown)
+}
+
 /// Where hosts keep their files, and the program that they call.
 pub fn setup_paths(dialect: Dialect, scope: SetupScope) -> Result<SetupPaths, Refusal> {
     let lost = |what: String| Refusal::new(omx_kernel::RefusalCode::Io, what);
@@ -273,10 +281,12 @@ pub fn setup_paths(dialect: Dialect, scope: SetupScope) -> Result<SetupPaths, Re
     Ok(SetupPaths {
         homes: HostHomes::locate(&home, named),
         scope,
+        dialect,
         omx: own_program()?,
         version: env!("CARGO_PKG_VERSION").to_owned(),
         manifests,
         hooked: Vec::new(),
+        of_others: Vec::new(),
     })
 }
 

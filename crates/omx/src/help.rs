@@ -7,16 +7,24 @@ use crate::cli::Cli;
 
 /// The whole command line, by the program's name in this dialect.
 pub fn command(dialect: Dialect) -> Command {
-    let command = Cli::command().name(dialect.name).bin_name(dialect.name);
+    let usage = format!("{} limit [OPTIONS] [RUN|SESSION] N", dialect.name);
+    let command = Cli::command()
+        .name(dialect.name)
+        .bin_name(dialect.name)
+        .mut_subcommand("limit", |limit| limit.override_usage(usage));
     // The texts are written for this dialect.
     if dialect == Dialect::OMX { command } else { translate(command, dialect) }
 }
 
 fn translate(mut command: Command, dialect: Dialect) -> Command {
-    if let Some(text) = command.get_about().map(|text| name_in(&text.to_string(), dialect)) {
+    if let Some(text) =
+        command.get_about().map(|text| dialect.localize(&text.to_string()).into_owned())
+    {
         command = command.about(text);
     }
-    if let Some(text) = command.get_after_help().map(|text| name_in(&text.to_string(), dialect)) {
+    if let Some(text) =
+        command.get_after_help().map(|text| dialect.localize(&text.to_string()).into_owned())
+    {
         command = command.after_help(text);
     }
     command
@@ -25,26 +33,10 @@ fn translate(mut command: Command, dialect: Dialect) -> Command {
 }
 
 fn translate_arg(arg: Arg, dialect: Dialect) -> Arg {
-    match arg.get_help().map(|text| name_in(&text.to_string(), dialect)) {
+    match arg.get_help().map(|text| dialect.localize(&text.to_string()).into_owned()) {
         Some(text) => arg.help(text),
         None => arg,
     }
-}
-
-/// The text with the dialect's name wherever the program's name is a word of its own.
-pub fn name_in(text: &str, dialect: Dialect) -> String {
-    let name = Dialect::OMX.name;
-    let is_part = |c: char| c.is_alphanumeric();
-    let mut translated = String::with_capacity(text.len());
-    let mut rest = text;
-    while let Some(at) = rest.find(name) {
-        let (before, after) = (&rest[..at], &rest[at + name.len()..]);
-        let is_word = !before.ends_with(is_part) && !after.starts_with(is_part);
-        translated.push_str(before);
-        translated.push_str(if is_word { dialect.name } else { name });
-        rest = after;
-    }
-    translated + rest
 }
 
 #[cfg(test)]
@@ -65,11 +57,5 @@ mod tests {
         for text in found {
             assert!(!text.contains("omx "), "{text}");
         }
-    }
-
-    #[test]
-    fn only_whole_words_are_names() {
-        let text = "omx runs, .omx/x, _omx, comx omxs (omx)";
-        assert_eq!(name_in(text, Dialect::OMC), "omc runs, .omc/x, _omc, comx omxs (omc)");
     }
 }

@@ -39,6 +39,13 @@ impl RunLauncher for ProcessLauncher {
         }
     }
 
+    fn is_in_conversation(&self, dialect: Dialect) -> bool {
+        match self {
+            Self::OwnCaller => edge::is_in_conversation(dialect),
+            Self::Agent(_) => true,
+        }
+    }
+
     fn environment(&self) -> BTreeMap<OsString, OsString> {
         edge::environment()
     }

@@ -40,15 +40,16 @@ fn main() -> ! {
 fn run() -> Exit {
     let args: Vec<OsString> = std::env::args_os().collect();
     let dialect = edge::dialect_of_name(args.first().cloned());
-    if let Some((host, event)) = hot::hook(&args) {
-        return commands::hook::run(host, event, dialect);
+    if let Some(call) = hot::hook(&args, dialect) {
+        return commands::hook::run(call.host, call.event, call.dialect);
     }
     let called_by_host = hot::is_hook(&args);
     if let Some(cli) = hot::parse(&args, dialect) {
         return commands::run(cli, dialect);
     }
     // The process exits soon: dropping the description would only cost time.
-    let mut command = ManuallyDrop::new(help::command(dialect));
+    let help_dialect = hot::help_dialect(&args, dialect);
+    let mut command = ManuallyDrop::new(help::command(help_dialect));
     let parsed =
         command.try_get_matches_from_mut(args).and_then(|matches| Cli::from_arg_matches(&matches));
     match parsed {

@@ -11,7 +11,6 @@ use std::path::Path;
 use std::sync::Arc;
 
 use omx_agents::AgentEnv;
-use omx_kernel::message::MessageReader;
 use omx_kernel::{CallingAgent, ChildContext, Refusal, RefusalCode};
 use omx_mcp::{McpServer, ToolGroup, serve};
 use omx_ops::{Ambient, Context, Place, SystemClock, UncancelledCaller};
@@ -46,7 +45,6 @@ pub fn listen(path: &Path, context: &Context<'_>, agents: &AgentEnv) -> Result<(
         dialect: context.dialect,
         ambient: told.session.map_or(Ambient::None, Ambient::Session),
         actor: "mcp",
-        reader: MessageReader::Program,
         lock_deadline: context.lock_deadline,
         config: context.config.clone(),
         caller: &UncancelledCaller,

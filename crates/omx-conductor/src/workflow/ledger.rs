@@ -120,8 +120,7 @@ impl<'a> Ledger<'a> {
         let fields = parse_fields(&change.fields.to_string())?.into_fields();
         let request = WriteRequest::new(change.mode, Some(&self.session), fields)?;
         // The files that a document names exist, because the steps that wrote them are completed.
-        let existing = required_facts(&self.snapshot, &request).paths.into_iter().collect();
-        let facts = FileFacts { existing, audit: None };
+        let facts = FileFacts::assume(required_facts(&self.snapshot, &request).paths);
         let context = WriteContext {
             now: self.now,
             limits: &self.limits,

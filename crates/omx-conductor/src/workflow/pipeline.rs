@@ -3,6 +3,7 @@
 use omx_agents::results::{AgentResult, ResultKind, ReviewKind};
 use omx_kernel::{Mode, Refusal};
 use omx_runs::StepKey;
+use omx_runs::spec::PipelineStage;
 use serde_json::{Value, json};
 
 use super::{AgentStep, Flow, Halt, StepPurpose, Workflow, WorkflowEnd};
@@ -20,42 +21,99 @@ impl Workflow<'_> {
         let names: Vec<&str> = stages.iter().map(|stage| stage.name.as_str()).collect();
         let is_autopilot = names == Mode::Autopilot.spec().phases;
         self.start(PIPELINE, json!({"stages": names}))?;
+        if is_autopilot {
+            return self.reviewed_pipeline(&stages);
+        }
         let mut before: Vec<StepKey> = Vec::new();
         let mut results = serde_json::Map::new();
         for (number, stage) in stages.iter().enumerate() {
             if number > 0 {
-                // The autopilot preset uses phase names without the `stage:` prefix.
-                let phase = match is_autopilot {
-                    true => stage.name.clone(),
-                    false => format!("stage:{}", stage.name),
-                };
                 self.write(
                     PIPELINE,
                     json!({
-                        "current_phase": phase,
+                        "current_phase": format!("stage:{}", stage.name),
                         "stage_results": Value::Object(results.clone()),
                     }),
                 )?;
             }
-            let agent = AgentStep {
-                role: stage.role.clone(),
-                model: stage.model.clone(),
-                purpose: StepPurpose::Stage { number, before: before.clone() },
-                wants: wanted(&stage.role),
-            };
-            let name = format!("stage{}", number + 1);
-            let result = self.agent(&name, PIPELINE, agent)?;
-            if let Some(reason) = failure(&result) {
-                return self.fail(PIPELINE, &format!("stage {} failed: {reason}", stage.name));
-            }
-            results.insert(stage.name.clone(), summarize(&result));
-            before.push(self.key(&name));
+            let (key, result) = self.stage(number, stage, before.clone())?;
+            results.insert(stage.name.clone(), result);
+            before.push(key);
         }
         self.write(
             PIPELINE,
             json!({"current_phase": "complete", "stage_results": Value::Object(results)}),
         )?;
         Ok(WorkflowEnd::Complete(format!("All {} stages are done.", stages.len())))
+    }
+
+    /// Runs one stage. Returns its step and the short form of its result.
+    fn stage(
+        &mut self,
+        number: usize,
+        stage: &PipelineStage,
+        before: Vec<StepKey>,
+    ) -> Flow<(StepKey, Value)> {
+        let agent = AgentStep {
+            role: stage.role.clone(),
+            model: stage.model.clone(),
+            purpose: StepPurpose::Stage { number, before },
+            wants: wanted(&stage.role),
+        };
+        let name = format!("stage{}", number + 1);
+        let result = self.agent(&name, PIPELINE, agent)?;
+        if let Some(reason) = failure(&result) {
+            return self.fail(PIPELINE, &format!("stage {} failed: {reason}", stage.name));
+        }
+        Ok((self.key(&name), summarize(&result)))
+    }
+
+    /// Runs the stages that stand for autopilot. Their phases have autopilot's names, the
+    /// last one is a review in both lanes, and a review that is not clean leads back to the
+    /// first stage.
+    fn reviewed_pipeline(&mut self, stages: &[PipelineStage]) -> Flow<WorkflowEnd> {
+        let mut findings = Vec::new();
+        loop {
+            let cycle = format!("c{}", self.ledger.iteration(PIPELINE));
+            let before = std::mem::take(&mut findings);
+            let flow = self.part(&cycle, |workflow| workflow.reviewed_cycle(stages, before));
+            match self.end_with_part(flow)? {
+                None => return Ok(WorkflowEnd::Complete("The review is clean.".to_owned())),
+                Some(steps) => findings = steps,
+            }
+        }
+    }
+
+    /// One cycle. Returns the reviews that the next one starts with; `None` if it is clean.
+    fn reviewed_cycle(
+        &mut self,
+        stages: &[PipelineStage],
+        mut before: Vec<StepKey>,
+    ) -> Flow<Option<Vec<StepKey>>> {
+        for (number, pair) in stages.windows(2).enumerate() {
+            let [stage, next] = pair else { continue };
+            let (key, result) = self.stage(number, stage, before.clone())?;
+            before.push(key);
+            let results = json!({(stage.name.as_str()): result});
+            let change = json!({"current_phase": next.name, "stage_results": results});
+            self.write(PIPELINE, change)?;
+        }
+        let work = before.pop();
+        let reviewed = self.part("review", |workflow| workflow.code_review(work))?;
+        let result = json!({"code-review": {"verdict": reviewed.verdict}});
+        let mut change = json!({
+            "current_phase": "complete",
+            "review_verdict": reviewed.verdict,
+            "return_to_ralplan_reason": null,
+            "stage_results": result,
+        });
+        if !reviewed.is_clean {
+            change["current_phase"] = json!("ralplan");
+            change["return_to_ralplan_reason"] = json!(reviewed.reason);
+            change["handoff_artifacts"] = json!({"code_review": {"verdict": reviewed.verdict}});
+        }
+        self.write(PIPELINE, change)?;
+        Ok((!reviewed.is_clean).then_some(reviewed.steps))
     }
 }
 

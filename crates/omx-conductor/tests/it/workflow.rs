@@ -241,6 +241,29 @@ fn a_pipeline_that_is_autopilots_has_its_bare_phases() {
     let whole = play(&run, good_in_pipeline);
     assert!(matches!(whole.end, WorkflowEnd::Complete(_)), "{:?}", whole.end);
     assert_eq!(whole.phases(Mode::Pipeline), ["ralph", "code-review", "complete"]);
+    let last = whole.changes.last().unwrap();
+    assert_eq!(last.fields["review_verdict"]["clean"], true, "{:?}", last.fields);
+
+    // A review that is not clean leads back to the plan, as in autopilot.
+    let answer = |step: &Step| match step.key.as_str() {
+        "c1.review.code" => review("code", "REQUEST CHANGES", &["it leaks"]),
+        _ => good_in_pipeline(step),
+    };
+    let whole = play(&run, answer);
+    assert!(matches!(whole.end, WorkflowEnd::Complete(_)), "{:?}", whole.end);
+    assert_eq!(
+        whole.phases(Mode::Pipeline),
+        ["ralph", "code-review", "ralplan", "ralph", "code-review", "complete"]
+    );
+    // The same finding again and again fails the run.
+    let answer = |step: &Step| match step.key.as_str().ends_with("review.code") {
+        true => review("code", "REQUEST CHANGES", &["it leaks"]),
+        false => good_in_pipeline(step),
+    };
+    let whole = play(&run, answer);
+    assert!(matches!(whole.end, WorkflowEnd::Failed(_)), "{:?}", whole.end);
+    let last = whole.changes.last().unwrap();
+    assert_eq!(last.mode, Mode::Pipeline);
 }
 
 fn good_in_pipeline(step: &Step) -> Value {

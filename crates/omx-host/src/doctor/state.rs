@@ -77,6 +77,12 @@ fn check_document(
         Some(session) => format!("end it: {program} cancel --session-id {session}"),
         None => format!("end it: {program} cancel"),
     };
+    if document.is_active_and_ended() {
+        let what = format!("{} is both active and ended; it counts as ended", mode.name());
+        let session = session.map_or_else(String::new, |id| format!(" --session-id {id}"));
+        let clear = format!("remove it: {program} state clear --mode {}{session}", mode.name());
+        return Some(DoctorFinding::failure(AREA, "contradiction", what, clear).at(&path));
+    }
     if let Some(what) = find_contradiction(mode, session, document) {
         return Some(DoctorFinding::failure(AREA, "contradiction", what, end).at(&path));
     }
@@ -88,14 +94,9 @@ fn check_document(
     })
 }
 
-/// A contradiction in a document (state.md 2.3).
+/// A contradiction between a document and its place or its limit.
 fn find_contradiction(mode: Mode, session: Option<&str>, document: &Document) -> Option<String> {
     let name = mode.name();
-    let outcome = document.get_str("run_outcome");
-    let ended = matches!(outcome, Some("finish" | "blocked_on_user" | "failed" | "cancelled"));
-    if document.is_active() && (ended || document.get_time("completed_at").is_some()) {
-        return Some(format!("{name} is both active and ended"));
-    }
     let named = document.get_str("session_id");
     if named.is_some() && session.is_some() && named != session {
         return Some(format!("{name} is in the folder of another session"));

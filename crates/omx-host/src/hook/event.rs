@@ -23,7 +23,12 @@ pub enum HookEvent<'a> {
     /// A conversation ends.
     SessionEnd,
     /// The person submits a prompt.
-    Prompt(Cow<'a, str>),
+    Prompt {
+        /// The prompt.
+        text: Cow<'a, str>,
+        /// The file in which the host keeps the conversation.
+        transcript: Option<Cow<'a, str>>,
+    },
     /// The agent is about to use a tool.
     BeforeTool {
         /// The tool's name.

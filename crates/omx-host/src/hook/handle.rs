@@ -9,7 +9,7 @@ use omx_kernel::activity::ToolClass;
 use omx_kernel::stop::{StopCause, StoppingAgent};
 use omx_kernel::{Refusal, SessionId};
 use omx_ops::Context;
-use omx_ops::hook::{self, CancelRest, Prompted, StopOutcome, StopSeen};
+use omx_ops::hook::{self, CancelRest, PromptSeen, Prompted, StopOutcome, StopSeen};
 use omx_process::read_plain_file;
 use omx_store::identity;
 use rustix::fs::OFlags;
@@ -18,6 +18,8 @@ use serde_json::{Map, Value};
 use super::event::{HookEvent, SessionOpening};
 use super::output::HookOutput;
 use super::payload::HookPayload;
+use super::transcript::ends_with_interrupt;
+use crate::hosts::host_spec;
 use crate::process;
 
 /// The files a hook uses outside its project.
@@ -77,17 +79,15 @@ pub fn handle_event(
             }
             HookOutput::Empty.into()
         }
-        HookEvent::Prompt(text) if is_main => match hook::prompted(context, session, text)? {
-            Prompted::Nothing => HookOutput::Empty.into(),
-            Prompted::Replied(reply) => HookOutput::from(reply).into(),
-            Prompted::Cancelled { reply, rest } => HookOutcome {
-                output: HookOutput::from(reply),
-                follow_up: match rest {
-                    CancelRest::Nothing => HookFollowUp::None,
-                    rest => HookFollowUp::FinishCancel(rest),
-                },
-            },
-        },
+        HookEvent::Prompt { text, transcript } if is_main => {
+            let was_interrupted = || {
+                let mark = host_spec(payload.host).interrupt_mark;
+                let read = |(mark, path)| ends_with_interrupt(Path::new(path), mark);
+                mark.zip(transcript.as_deref()).is_some_and(read)
+            };
+            let seen = PromptSeen { text, was_interrupted: &was_interrupted };
+            after_prompt(hook::prompted(context, session, &seen)?)
+        }
         HookEvent::BeforeTool { tool, input } => {
             // A call of omx's own tool must not fail because a note cannot be written.
             let noted = hook::tool_used(context, session, ToolClass::from_tool_name(tool));
@@ -107,12 +107,9 @@ pub fn handle_event(
                 StopOutcome::Held(text) => {
                     HookOutput::Hold(format!("[{}] {text}", context.dialect.name)).into()
                 }
-                StopOutcome::RanOut { mode, error } => HookOutput::Notice(format!(
-                    "{}: {} has stopped and is not complete: {error}",
-                    context.dialect.name,
-                    mode.name()
-                ))
-                .into(),
+                StopOutcome::RanOut { notice } => {
+                    HookOutput::Notice(format!("{}: {notice}", context.dialect.name)).into()
+                }
             }
         }
         HookEvent::StopFailure { cause: StopCause::RateLimit, until } if is_main => {
@@ -120,8 +117,8 @@ pub fn handle_event(
             HookOutput::Empty.into()
         }
         HookEvent::Interrupted if is_main => {
-            hook::interrupted(context, session)?;
-            HookOutput::Empty.into()
+            let notice = hook::interrupted(context, session)?;
+            notice.map_or(HookOutput::Empty, HookOutput::Notice).into()
         }
         HookEvent::Compacting if is_main => {
             hook::checkpoint(context, session)?;
@@ -129,6 +126,20 @@ pub fn handle_event(
         }
         _ => HookOutput::Empty.into(),
     })
+}
+
+fn after_prompt(prompted: Prompted) -> HookOutcome {
+    match prompted {
+        Prompted::Nothing => HookOutput::Empty.into(),
+        Prompted::Replied(reply) => HookOutput::from(reply).into(),
+        Prompted::Cancelled { reply, rest } => HookOutcome {
+            output: HookOutput::from(reply),
+            follow_up: match rest {
+                CancelRest::Nothing => HookFollowUp::None,
+                rest => HookFollowUp::FinishCancel(rest),
+            },
+        },
+    }
 }
 
 /// Starts a session: records its id for the commands it will run, and tells the
@@ -155,7 +166,7 @@ fn start_session(
     );
     let lines = hook::brief(context, session).unwrap_or_default();
     if opening == SessionOpening::Compacted && !lines.is_empty() {
-        text.push_str(" The conversation was compacted. The documents say by the documents:");
+        text.push_str(" The conversation was compacted. The documents say:");
     }
     for line in lines {
         if text.len() + line.len() < MAX_CONTEXT_BYTES {

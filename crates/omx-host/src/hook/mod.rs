@@ -4,6 +4,7 @@ mod event;
 mod handle;
 mod output;
 mod payload;
+mod transcript;
 
 pub use event::{HookEvent, SessionOpening};
 pub use handle::{HookFiles, HookFollowUp, HookOutcome, handle_event};

@@ -38,8 +38,14 @@ impl From<PromptReply> for HookOutput {
 }
 
 impl HookOutput {
-    /// Formats the line for this host, in reply to its event of that name.
-    pub fn format_line(&self, host: HostKind, event: &str) -> String {
+    /// Formats the line for this host, in reply to its event of that name. `variable` looks
+    /// up a variable that the host sets for its hooks.
+    pub fn format_line(
+        &self,
+        host: HostKind,
+        event: &str,
+        variable: impl Fn(&str) -> Option<String>,
+    ) -> String {
         let form = host_spec(host).output;
         let specific = |field: &str, value: Value| {
             let mut output = Map::new();
@@ -56,7 +62,15 @@ impl HookOutput {
                 output["systemMessage"] = Value::from(notice.as_str());
                 output
             }
-            Self::Hold(text) => json!({ "decision": form.hold, "reason": text }),
+            Self::Hold(text) => {
+                let takes_feedback = form.feedback.is_some_and(|feedback| {
+                    variable(feedback.variable).is_some_and(|name| feedback.covers(&name))
+                });
+                match takes_feedback {
+                    true => wrap(specific("additionalContext", Value::from(text.as_str()))),
+                    false => json!({ "decision": form.hold, "reason": text }),
+                }
+            }
             Self::Notice(text) => json!({ "systemMessage": text }),
             Self::Arguments(input) => {
                 let mut output = specific(form.arguments, Value::Object(input.clone()));

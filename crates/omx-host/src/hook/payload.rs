@@ -46,6 +46,8 @@ struct Raw<'a> {
     #[serde(borrow)]
     source: Option<&'a RawValue>,
     #[serde(borrow)]
+    transcript_path: Option<&'a RawValue>,
+    #[serde(borrow)]
     prompt: Option<&'a RawValue>,
     #[serde(borrow)]
     tool_name: Option<&'a RawValue>,
@@ -113,7 +115,10 @@ impl<'a> Raw<'a> {
                 })
             }
             HookEventKind::SessionEnd => HookEvent::SessionEnd,
-            HookEventKind::Prompt => HookEvent::Prompt(words(self.prompt)),
+            HookEventKind::Prompt => HookEvent::Prompt {
+                text: words(self.prompt),
+                transcript: text(self.transcript_path),
+            },
             HookEventKind::BeforeTool => {
                 HookEvent::BeforeTool { tool: words(self.tool_name), input: self.tool_input }
             }

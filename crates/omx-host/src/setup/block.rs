@@ -2,15 +2,37 @@
 
 use std::ops::Range;
 
+use omx_kernel::Dialect;
 use serde_json::Value;
 
 use super::EditError;
 use super::fragment::{Fragment, FragmentSlot};
 
-/// The line that starts the block.
-pub(crate) const START: &str = "<!-- OMX:START -->";
-/// The line that ends the block.
-pub(crate) const END: &str = "<!-- OMX:END -->";
+/// The lines that start and end the block of a dialect.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct BlockMarks {
+    /// The dialect's name in sentences, which is also in the marks.
+    label: &'static str,
+}
+
+impl BlockMarks {
+    /// The marks of a dialect.
+    pub(crate) fn for_dialect(dialect: &Dialect) -> Self {
+        Self { label: dialect.label }
+    }
+
+    /// The marks that enclose this block.
+    pub(crate) fn around(block: &Value) -> Self {
+        let text = block.as_str().unwrap_or_default();
+        let encloses = |marks: &Self| text.starts_with(&marks.lines()[0]);
+        let mut all = Dialect::ALL.iter().map(Self::for_dialect);
+        all.find(encloses).unwrap_or(Self::for_dialect(&Dialect::OMX))
+    }
+
+    fn lines(self) -> [String; 2] {
+        ["START", "END"].map(|word| format!("<!-- {}:{word} -->", self.label))
+    }
+}
 
 /// A block as the manifest keeps it: trimmed, with `\n` as line ending.
 pub(crate) fn normalize(block: &str) -> String {
@@ -18,19 +40,27 @@ pub(crate) fn normalize(block: &str) -> String {
 }
 
 /// Finds the block.
-fn find(text: &str) -> Result<Option<Range<usize>>, EditError> {
-    let starts: Vec<usize> = text.match_indices(START).map(|(at, _)| at).collect();
-    let ends: Vec<usize> = text.match_indices(END).map(|(at, _)| at).collect();
+fn find(text: &str, marks: BlockMarks) -> Result<Option<Range<usize>>, EditError> {
+    let [first, last] = marks.lines();
+    let starts: Vec<usize> = text.match_indices(&first).map(|(at, _)| at).collect();
+    let ends: Vec<usize> = text.match_indices(&last).map(|(at, _)| at).collect();
     match (&starts[..], &ends[..]) {
         ([], []) => Ok(None),
-        ([start], [end]) if start < end => Ok(Some(*start..end + END.len())),
-        _ => Err(EditError(format!("{START} and {END} must appear once each, in this order"))),
+        ([start], [end]) if start < end => Ok(Some(*start..end + last.len())),
+        _ => Err(EditError(format!("{first} and {last} must appear once each, in this order"))),
     }
 }
 
+/// The block that the manifest records.
+fn find_own(text: &str, part: &Fragment) -> Result<Range<usize>, EditError> {
+    let marks = BlockMarks::around(&part.value);
+    let missing = || EditError(format!("the block of {} is missing", marks.label));
+    find(text, marks)?.ok_or_else(missing)
+}
+
 /// Reads the block, marks included.
-pub(crate) fn read_values(text: &str) -> Result<Vec<Value>, EditError> {
-    let block = find(text)?.map(|range| text[range].replace("\r\n", "\n"));
+pub(crate) fn read_values(text: &str, marks: BlockMarks) -> Result<Vec<Value>, EditError> {
+    let block = find(text, marks)?.map(|range| text[range].replace("\r\n", "\n"));
     Ok(block.map(Value::String).into_iter().collect())
 }
 
@@ -54,7 +84,7 @@ pub(crate) fn replace(
     value: &Value,
     newline: &str,
 ) -> Result<(String, Fragment), EditError> {
-    let range = find(text)?.ok_or_else(|| EditError("omx's block is missing".to_owned()))?;
+    let range = find_own(text, old)?;
     let block = value.as_str().unwrap_or_default().replace('\n', newline);
     let mut piece = String::new();
     if let Some(whole) = find_inserted(text, old, &range) {
@@ -74,7 +104,7 @@ fn find_inserted(text: &str, part: &Fragment, block: &Range<usize>) -> Option<Ra
 
 /// Removes the block.
 pub(crate) fn remove(text: &str, part: &Fragment) -> Result<String, EditError> {
-    let block = find(text)?.ok_or_else(|| EditError("omx's block is missing".to_owned()))?;
+    let block = find_own(text, part)?;
     let mut range = find_inserted(text, part, &block);
     if range.is_none() {
         // The line ending after the block is ours in any case.

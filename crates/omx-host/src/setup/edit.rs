@@ -3,7 +3,10 @@
 
 use serde_json::Value;
 
-use super::fragment::{ConflictRule, DesiredFragment, Fragment, FragmentSlot, Recognizer};
+use super::block::BlockMarks;
+use super::fragment::{
+    ConflictRule, DesiredFragment, Fragment, FragmentSlot, Recognizer, hook_dialect,
+};
 use super::manifest::{FileOrigin, FileRecord};
 use super::text::{TextForm, hash};
 use super::{EditError, block, json, toml};
@@ -13,7 +16,8 @@ use super::{EditError, block, json, toml};
 pub(crate) enum FileFormat {
     Json,
     Toml,
-    Markdown,
+    /// With a block between these marks.
+    Markdown(BlockMarks),
 }
 
 impl FileFormat {
@@ -21,7 +25,7 @@ impl FileFormat {
     fn seed(self, newline: &str) -> String {
         match self {
             Self::Json => format!("{{}}{newline}"),
-            Self::Toml | Self::Markdown => String::new(),
+            Self::Toml | Self::Markdown(_) => String::new(),
         }
     }
 
@@ -29,7 +33,7 @@ impl FileFormat {
         match self {
             Self::Json => json::read_values(text, slot),
             Self::Toml => toml::read_values(text, slot),
-            Self::Markdown => block::read_values(text),
+            Self::Markdown(marks) => block::read_values(text, marks),
         }
     }
 
@@ -42,7 +46,7 @@ impl FileFormat {
         match self {
             Self::Json => json::insert(text, &desired.slot, &desired.value, newline),
             Self::Toml => toml::insert(text, &desired.slot, &desired.value, newline),
-            Self::Markdown => Ok(block::insert(text, &desired.value, newline)),
+            Self::Markdown(_) => Ok(block::insert(text, &desired.value, newline)),
         }
     }
 
@@ -56,7 +60,7 @@ impl FileFormat {
         match self {
             Self::Json => json::replace(text, old, value, newline),
             Self::Toml => toml::replace(text, old, value),
-            Self::Markdown => block::replace(text, old, value, newline),
+            Self::Markdown(_) => block::replace(text, old, value, newline),
         }
     }
 
@@ -64,7 +68,7 @@ impl FileFormat {
         match self {
             Self::Json => json::remove(text, part),
             Self::Toml => toml::remove(text, part),
-            Self::Markdown => block::remove(text, part),
+            Self::Markdown(_) => block::remove(text, part),
         }
     }
 }
@@ -213,7 +217,9 @@ pub(crate) fn take_out(
             },
             None => {
                 let is_list = matches!(part.slot, FragmentSlot::Element(_));
-                let is_ours = |value: &Value| !is_list || Recognizer::Hook.matches(value);
+                let own = hook_dialect(&part.value);
+                let is_ours =
+                    |value: &Value| !is_list || own.is_some() && hook_dialect(value) == own;
                 if there.iter().any(is_ours) {
                     left.push(part.clone());
                 }

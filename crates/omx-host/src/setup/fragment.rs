@@ -75,12 +75,12 @@ impl Fragment {
 pub(crate) enum Recognizer {
     /// Not at all.
     Recorded,
-    /// A group of hooks that calls `… hook --host HOST` and nothing else.
-    Hook,
-    /// A server whose command is `omx mcp`.
-    Server,
-    /// A status line whose command is `… hud`.
-    StatusLine,
+    /// A group of hooks that calls `… hook --host HOST` of this dialect and nothing else.
+    Hook(Dialect),
+    /// A server whose command is `… mcp` of this dialect.
+    Server(Dialect),
+    /// A status line whose command is `… hud` of this dialect.
+    StatusLine(Dialect),
     /// A trust record. It is named after the hook's place, so it is about omx's hook.
     Trust,
     /// A trust record that may be about another hook that was in this place before.
@@ -88,32 +88,53 @@ pub(crate) enum Recognizer {
 }
 
 impl Recognizer {
-    /// Whether some version of omx wrote the value.
+    /// Whether some version of this dialect wrote the value. The other dialect's
+    /// fragments are not ours: both may be set up side by side.
     pub fn matches(self, value: &Value) -> bool {
-        let calls = |value: &Value, words: &str| {
-            let command = value["command"].as_str().unwrap_or_default();
-            command.split_once(words).is_some_and(|(program, _)| is_omx(program))
-        };
         match self {
             Self::Recorded => false,
             Self::Trust | Self::NewTrust => true,
-            Self::Hook => {
-                let hooks = value["hooks"].as_array().map(Vec::as_slice).unwrap_or_default();
-                !hooks.is_empty() && hooks.iter().all(|hook| calls(hook, " hook --host "))
+            Self::Hook(dialect) => hook_dialect(value) == Some(dialect),
+            Self::Server(dialect) => {
+                let words: Vec<&str> = value["args"]
+                    .as_array()
+                    .into_iter()
+                    .flatten()
+                    .filter_map(Value::as_str)
+                    .collect();
+                let program = value["command"].as_str().unwrap_or_default();
+                let called = format!("{program} {}", words.join(" "));
+                called_dialect(&called, " mcp") == Some(dialect) && words.last() == Some(&"mcp")
             }
-            Self::Server => {
-                is_omx(value["command"].as_str().unwrap_or_default())
-                    && value["args"] == serde_json::json!(["mcp"])
+            Self::StatusLine(dialect) => {
+                called_dialect(value["command"].as_str().unwrap_or_default(), " hud")
+                    == Some(dialect)
             }
-            Self::StatusLine => calls(value, " hud"),
         }
     }
 }
 
-/// Whether a program in a command line has one of omx's names.
-fn is_omx(program: &str) -> bool {
+/// The dialect of a group of hooks that calls nothing but its `hook --host HOST`.
+pub(crate) fn hook_dialect(group: &Value) -> Option<Dialect> {
+    let hooks = group["hooks"].as_array()?;
+    let mut dialects = hooks
+        .iter()
+        .map(|hook| called_dialect(hook["command"].as_str().unwrap_or_default(), " hook --host "));
+    let first = dialects.next()??;
+    dialects.all(|dialect| dialect == Some(first)).then_some(first)
+}
+
+/// The dialect of a command line before these words: the one that it selects, or else the
+/// one that the program is named after. `None` if it calls another program.
+fn called_dialect(command: &str, words: &str) -> Option<Dialect> {
+    let (call, _) = command.split_once(words)?;
+    let (program, selected) = match call.split_once(" --dialect ") {
+        Some((program, name)) => (program, Some(name)),
+        None => (call, None),
+    };
     let name = program.trim_matches('\'').rsplit('/').next().unwrap_or_default();
-    Dialect::parse(name).is_some()
+    let by_name = Dialect::parse(name)?;
+    selected.map_or(Some(by_name), |name| Dialect::parse(name.trim()))
 }
 
 /// What to do where another value exists already.

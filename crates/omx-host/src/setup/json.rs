@@ -215,7 +215,7 @@ pub(crate) fn replace(
 ) -> Result<(String, Fragment), EditError> {
     let root = read(text)?;
     let Some((span, depth, is_plain)) = find_value(&root, text, old) else {
-        return Err(EditError("omx's entry is missing".to_owned()));
+        return Err(EditError("the entry is missing".to_owned()));
     };
     let style = JsonLayout::at(text, span.start, depth, newline, is_plain);
     let body = render(None, value, &style);
@@ -277,12 +277,12 @@ pub(crate) fn remove(text: &str, part: &Fragment) -> Result<String, EditError> {
         }
     }
     let path = part.slot.path();
-    let node = root.at(path).ok_or_else(|| EditError("omx's entry is missing".to_owned()))?;
+    let node = root.at(path).ok_or_else(|| EditError("the entry is missing".to_owned()))?;
     let mut rest;
     let mut up = path.len();
     if let FragmentSlot::Element(_) = part.slot {
         let index = node.elements().iter().position(|element| element.value == part.value);
-        let index = index.ok_or_else(|| EditError("omx's entry is missing".to_owned()))?;
+        let index = index.ok_or_else(|| EditError("the entry is missing".to_owned()))?;
         rest = remove_child(text, node, index);
     } else {
         rest = remove_member(text, &root, path)?;
@@ -304,7 +304,7 @@ pub(crate) fn remove(text: &str, part: &Fragment) -> Result<String, EditError> {
 }
 
 fn remove_member(text: &str, root: &JsonNode, path: &[String]) -> Result<String, EditError> {
-    let missing = || EditError("omx's entry is missing".to_owned());
+    let missing = || EditError("the entry is missing".to_owned());
     let (name, above) = path.split_last().ok_or_else(missing)?;
     let container = root.at(above).ok_or_else(missing)?;
     let NodeContent::Members(members) = &container.inside else { return Err(missing()) };

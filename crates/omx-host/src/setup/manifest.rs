@@ -64,7 +64,7 @@ pub struct FileRecord {
 #[derive(Debug, thiserror::Error)]
 pub enum ManifestError {
     /// A newer omx wrote it.
-    #[error("{path}: written by a newer omx (format {version}); use that version")]
+    #[error("{path}: written by a newer version (format {version}); use that one")]
     Newer {
         /// The manifest.
         path: PathBuf,

@@ -2,6 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
+use omx_kernel::Dialect;
+
 use crate::HostKind;
 use crate::hosts::{HomeVariable, host_spec};
 use crate::role::Role;
@@ -73,6 +75,8 @@ pub struct SetupPaths {
     pub homes: HostHomes,
     /// For what setup is.
     pub scope: SetupScope,
+    /// The dialect that is set up.
+    pub dialect: Dialect,
     /// The program that the hosts call.
     pub omx: PathBuf,
     /// Its version.
@@ -81,9 +85,20 @@ pub struct SetupPaths {
     pub manifests: PathBuf,
     /// For a project: the hosts that already call omx's hooks in every project.
     pub hooked: Vec<HostKind>,
+    /// Files that the setup of another dialect wrote as a whole. They are not ours, whatever
+    /// is in them.
+    pub of_others: Vec<PathBuf>,
 }
 
 impl SetupPaths {
+    /// The arguments before the command that the hosts call: they select the dialect,
+    /// unless the program's name does.
+    pub(crate) fn dialect_arguments(&self) -> Vec<&'static str> {
+        let stem = self.omx.file_stem().and_then(|stem| stem.to_str());
+        let by_name = stem.and_then(Dialect::parse).unwrap_or(Dialect::OMX);
+        if by_name == self.dialect { Vec::new() } else { vec!["--dialect", self.dialect.name] }
+    }
+
     /// The manifest of this scope.
     pub fn manifest(&self) -> PathBuf {
         match &self.scope {

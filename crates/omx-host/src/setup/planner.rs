@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
+use super::block::BlockMarks;
 use super::disk::SetupDisk;
 use super::edit::{self, FileFormat, FileOwnership, FragmentConflict};
 use super::fragment::{DesiredFragment, Fragment, FragmentSlot};
@@ -143,7 +144,8 @@ impl<'a> SetupPlanner<'a> {
                     (SetupNoteKind::Theirs, format!("{what} is your own"))
                 }
                 FragmentConflict::Taken(what) => {
-                    (SetupNoteKind::Taken, format!("{what} exists and was not written by omx"))
+                    let name = self.paths.dialect.name;
+                    (SetupNoteKind::Taken, format!("{what} exists and was not written by {name}"))
                 }
             };
             self.note(kind, path, text);
@@ -166,6 +168,9 @@ impl<'a> SetupPlanner<'a> {
         self.seen.push(path.to_owned());
         let Some(old) = self.read(path) else { return };
         let record = self.old.file(path).cloned();
+        if old.is_some() && record.is_none() && self.paths.of_others.iter().any(|it| it == path) {
+            return self.note(SetupNoteKind::Theirs, path, "another setup wrote it");
+        }
         match edit::classify_whole_file(old.as_deref(), text, record.as_ref()) {
             FileOwnership::Ours(part) => {
                 let origin = record.map_or(FileOrigin::Absent, |record| record.origin);
@@ -237,9 +242,14 @@ impl<'a> SetupPlanner<'a> {
             && path.starts_with(root)
             && let Some(link) = self.disk.find_link(root, path)
         {
-            // It is the repository's, and the bytes would go wherever it says.
-            let text = format!("{} is a link; setup writes through none", link.display());
-            self.note(SetupNoteKind::Refused, path, text);
+            // It is the repository's, and the bytes would go wherever it says. One link can
+            // lead to many files, and is named once.
+            let is_named =
+                |note: &SetupNote| note.kind == SetupNoteKind::Refused && note.path == link;
+            if !self.notes.iter().any(is_named) {
+                let text = "it is a link; setup writes through none";
+                self.note(SetupNoteKind::Refused, &link, text);
+            }
             return None;
         }
         match self.disk.read(path) {
@@ -338,9 +348,10 @@ impl<'a> SetupPlanner<'a> {
 }
 
 fn format_for(record: &FileRecord) -> FileFormat {
-    match record.parts.first().map(|part| &part.slot) {
-        Some(FragmentSlot::Table(_)) => FileFormat::Toml,
-        Some(FragmentSlot::Block) => FileFormat::Markdown,
+    let first = record.parts.first();
+    match first.map(|part| (&part.slot, &part.value)) {
+        Some((FragmentSlot::Table(_), _)) => FileFormat::Toml,
+        Some((FragmentSlot::Block, block)) => FileFormat::Markdown(BlockMarks::around(block)),
         _ => FileFormat::Json,
     }
 }
@@ -353,7 +364,7 @@ fn describe(part: &Fragment) -> String {
         slot => {
             let path: Vec<String> =
                 slot.path().iter().map(|n| Value::from(n.as_str()).to_string()).collect();
-            format!("omx's entry {}", path.join("."))
+            format!("the entry {}", path.join("."))
         }
     }
 }

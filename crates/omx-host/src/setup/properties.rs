@@ -48,12 +48,14 @@ impl MemoryDisk {
 
 fn paths(omx: &str) -> SetupPaths {
     SetupPaths {
+        dialect: omx_kernel::Dialect::OMX,
         homes: HostHomes::locate(Path::new("/h"), |_| None),
         scope: SetupScope::User,
         omx: omx.into(),
         version: "1".to_owned(),
         manifests: "/h/state".into(),
         hooked: Vec::new(),
+        of_others: Vec::new(),
     }
 }
 

@@ -158,7 +158,7 @@ pub(crate) fn replace(
 ) -> Result<(String, Fragment), EditError> {
     let document = read(text)?;
     let table = item_at(&document, old.slot.path()).and_then(Item::as_table_like);
-    let table = table.ok_or_else(|| EditError("omx's table is missing".to_owned()))?;
+    let table = table.ok_or_else(|| EditError("the table is missing".to_owned()))?;
     let mut changes: Vec<(Range<usize>, String)> = Vec::new();
     let (before, after) = (Map::new(), Map::new());
     let before = old.value.as_object().unwrap_or(&before);
@@ -168,7 +168,7 @@ pub(crate) fn replace(
             continue;
         }
         let span = table.get(name).and_then(Item::span);
-        let span = span.ok_or_else(|| EditError(format!("{name} is missing from omx's table")))?;
+        let span = span.ok_or_else(|| EditError(format!("{name} is missing from the table")))?;
         changes.push((span, inline(new)));
     }
     changes.sort_by_key(|(span, _)| std::cmp::Reverse(span.start));
@@ -182,7 +182,7 @@ pub(crate) fn replace(
         whole.replace_range(span, &new);
     }
     if read_values(&whole, &old.slot)? != [value.clone()] {
-        return Err(EditError("omx's table cannot be updated in place".to_owned()));
+        return Err(EditError("the table cannot be updated in place".to_owned()));
     }
     Ok((whole, Fragment { value: value.clone(), text: piece, ..old.clone() }))
 }
@@ -196,7 +196,7 @@ pub(crate) fn remove(text: &str, part: &Fragment) -> Result<String, EditError> {
             return Ok(rest);
         }
     }
-    let missing = || EditError("omx's table is missing".to_owned());
+    let missing = || EditError("the table is missing".to_owned());
     let (start, kind) = find_start(&document, part.slot.path()).ok_or_else(missing)?;
     let item = item_at(&document, part.slot.path()).ok_or_else(missing)?;
     let rest = match kind {
@@ -208,7 +208,7 @@ pub(crate) fn remove(text: &str, part: &Fragment) -> Result<String, EditError> {
     };
     match read_values(&rest, &part.slot)?.is_empty() {
         true => Ok(rest),
-        false => Err(EditError("omx's table was rewritten in another form".to_owned())),
+        false => Err(EditError("the table was rewritten in another form".to_owned())),
     }
 }
 

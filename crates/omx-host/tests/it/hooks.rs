@@ -25,8 +25,9 @@ fn hosts_1_2_every_output_has_the_hosts_form() {
     let mut input = Map::new();
     input.insert("a".to_owned(), Value::from(1));
     let lines = |output: &HookOutput| {
-        HostKind::ALL
-            .map(|host| -> Value { serde_json::from_str(&output.format_line(host, "E")).unwrap() })
+        HostKind::ALL.map(|host| -> Value {
+            serde_json::from_str(&output.format_line(host, "E", |_| None)).unwrap()
+        })
     };
     assert_eq!(lines(&HookOutput::Empty), [json!({}), json!({}), json!({})]);
     let [codex, claude, gemini] = lines(&HookOutput::Hold("why".to_owned()));
@@ -52,7 +53,7 @@ fn hosts_1_3_names_of_events_are_read_in_every_hosts_spelling() {
     ] {
         let text = event(name, json!({"prompt": "hi"})).to_string();
         let payload = HookPayload::parse(HostKind::Codex, None, text.as_bytes()).unwrap();
-        assert_eq!(matches!(payload.event, HookEvent::Prompt(_)), is_prompt, "{name}");
+        assert_eq!(matches!(payload.event, HookEvent::Prompt { .. }), is_prompt, "{name}");
     }
     for broken in ["", "[]", "{", r#"{"session_id":"s1"}"#] {
         assert!(HookPayload::parse(HostKind::Codex, None, broken.as_bytes()).is_none(), "{broken}");

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use omx_host::setup::{HostHomes, SetupCatalog, SetupPaths, SetupScope, SkillFile};
 use omx_host::{HostKind, guidance};
-use omx_kernel::Timestamp;
+use omx_kernel::{Dialect, Timestamp};
 use omx_ops::{Clock, Context, Place};
 use omx_store::Store;
 
@@ -64,12 +64,14 @@ impl HostTestProject {
 
     pub fn paths(&self) -> SetupPaths {
         SetupPaths {
+            dialect: Dialect::OMX,
             homes: HostHomes::locate(&self.home(), |_| None),
             scope: SetupScope::User,
             omx: "/bin/sh".into(),
             version: "1".to_owned(),
             manifests: self.home().join("state/setup"),
             hooked: Vec::new(),
+            of_others: Vec::new(),
         }
     }
 
@@ -86,8 +88,8 @@ impl HostTestProject {
 
 pub fn catalog() -> SetupCatalog {
     SetupCatalog {
-        roles: omx_host::catalog::load_roles(Path::new("/nonexistent")).unwrap(),
+        roles: omx_host::catalog::load_roles(Path::new("/nonexistent"), Dialect::OMX).unwrap(),
         skills: vec![SkillFile { name: "s".to_owned(), text: "skill\n".to_owned() }],
-        guidance: HostKind::ALL.map(|host| (host, guidance(host).to_owned())).to_vec(),
+        guidance: HostKind::ALL.map(|host| (host, guidance(host, Dialect::OMX))).to_vec(),
     }
 }

@@ -1,11 +1,8 @@
 //! cancel.md 1 to 3 and 6: what a cancel ends, in which order, what it keeps, and its
 //! messages.
 
-use std::collections::BTreeMap;
-
-use omx_kernel::cancel::{self, CancelTarget, ScopeChoice, choose_scope};
-use omx_kernel::message::{self, MessageReader};
-use omx_kernel::{Dialect, Mode, RefusalCode};
+use omx_kernel::cancel::{self, CancelTarget, OpenModes, ScopeChoice, choose_scope};
+use omx_kernel::{Dialect, Mode, RefusalCode, RunId, message};
 
 use crate::support::{NOW, SessionWorld, assert_ended, json, session};
 
@@ -35,6 +32,8 @@ fn everything() -> SessionWorld {
     world
 }
 
+const RUN: &str = "01a1e45f-7f1e-72e8-9d61-bc9b4b19b908";
+
 fn cancelled(
     world: &mut SessionWorld,
     target: CancelTarget,
@@ -43,17 +42,55 @@ fn cancelled(
     plan.entries.iter().map(|entry| (entry.mode.name(), entry.linked_to.map(Mode::name))).collect()
 }
 
+fn open(active: &[Mode], waiting: &[Mode]) -> OpenModes {
+    OpenModes { active: active.to_vec(), waiting: waiting.to_vec() }
+}
+
+fn chosen(sessions: &[(&str, OpenModes)], target: CancelTarget) -> ScopeChoice {
+    choose_scope(sessions.iter().map(|(id, modes)| (session(id), modes.clone())).collect(), target)
+}
+
 #[test]
 fn cancel_1_2_without_a_session_the_active_modes_determine_the_scope() {
-    let selected = |sessions: &[(&str, &[Mode])]| {
-        choose_scope(sessions.iter().map(|(id, modes)| (session(id), modes.to_vec())).collect())
-    };
+    let selected = |sessions: &[(&str, OpenModes)]| chosen(sessions, CancelTarget::Everything);
+    let (none, ralph) = (open(&[], &[]), open(&[Mode::Ralph], &[]));
     assert_eq!(selected(&[]), ScopeChoice::Compatibility);
-    assert_eq!(selected(&[("a", &[]), ("b", &[])]), ScopeChoice::Compatibility);
-    assert_eq!(selected(&[("a", &[]), ("b", &[Mode::Ralph])]), ScopeChoice::Only(session("b")));
-    let both: BTreeMap<_, _> =
-        [(session("a"), vec![Mode::Ralph]), (session("b"), vec![Mode::Team])].into();
-    assert_eq!(choose_scope(both.clone()), ScopeChoice::Ambiguous(both));
+    assert_eq!(selected(&[("a", none.clone()), ("b", none.clone())]), ScopeChoice::Compatibility);
+    let only = selected(&[("a", none), ("b", ralph.clone())]);
+    assert_eq!(only, ScopeChoice::Only(session("b")));
+    let both = [("a", ralph), ("b", open(&[Mode::Team], &[]))];
+    let listed = both.clone().map(|(id, modes)| (session(id), modes)).into();
+    assert_eq!(selected(&both), ScopeChoice::Ambiguous(listed));
+}
+
+#[test]
+fn cancel_1_2_a_named_mode_chooses_the_session_that_runs_it() {
+    let sessions = [
+        ("a", open(&[Mode::Ralph, Mode::Ultrawork], &[])),
+        ("b", open(&[Mode::Autopilot], &[Mode::Team])),
+        ("c", open(&[Mode::Autopilot], &[])),
+    ];
+    let of = |mode| chosen(&sessions, CancelTarget::Mode(mode));
+    assert_eq!(of(Mode::Ralph), ScopeChoice::Only(session("a")));
+    assert_eq!(of(Mode::Team), ScopeChoice::Only(session("b")));
+    assert_eq!(of(Mode::Swarm), ScopeChoice::Compatibility);
+    let ScopeChoice::Ambiguous(listed) = of(Mode::Autopilot) else { panic!("one was chosen") };
+    assert_eq!(listed.into_keys().collect::<Vec<_>>(), [session("b"), session("c")]);
+}
+
+#[test]
+fn cancel_1_2_what_works_comes_before_what_waits() {
+    let waiting = |mode| open(&[], &[mode]);
+    let old = [("a", waiting(Mode::Ralph)), ("b", waiting(Mode::Autopilot))];
+    let both = |target| chosen(&old, target);
+    assert!(matches!(both(CancelTarget::Everything), ScopeChoice::Ambiguous(_)));
+    assert_eq!(both(CancelTarget::Mode(Mode::Ralph)), ScopeChoice::Only(session("a")));
+    let mut sessions = old.to_vec();
+    sessions.push(("c", open(&[Mode::Ralph], &[])));
+    let now = chosen(&sessions, CancelTarget::Everything);
+    assert_eq!(now, ScopeChoice::Only(session("c")));
+    let one = chosen(&old[..1], CancelTarget::Everything);
+    assert_eq!(one, ScopeChoice::Only(session("a")));
 }
 
 #[test]
@@ -264,7 +301,9 @@ fn cancel_3_3_ralph_takes_the_ending_of_its_linked_team() {
         assert_ended(ralph, outcome, lifecycle);
         assert_eq!(ralph.phase(), Some(taken));
         assert_eq!(ralph.get_str("linked_team_terminal_phase"), Some(taken));
-        assert_eq!(ralph.get_str("linked_team_terminal_at"), Some("2026-11-15T11:30:00.000Z"));
+        // A team that waits for the person ends by this cancel.
+        let at = if phase == "team-exec" { NOW } else { "2026-11-15T11:30:00.000Z" };
+        assert_eq!(ralph.get_str("linked_team_terminal_at"), Some(at));
     }
     let mut world = SessionWorld::live(Mode::Ralph, "executing", "");
     world.put(Mode::Team, r#"{"active":false,"run_outcome":"finish"}"#);
@@ -328,16 +367,13 @@ fn cancel_6_every_mode_has_its_message() {
     ];
     for entry in everything().cancel(CancelTarget::Everything).entries {
         let (_, line) = lines.iter().find(|line| line.0 == entry.mode.name()).unwrap();
-        let refusal =
-            message::format_cancelled(&entry, Dialect::OMX, MessageReader::Program).join("\n");
+        let refusal = message::format_cancelled(&entry, Dialect::OMX, None).join("\n");
         assert_eq!(refusal, *line);
-        let at_terminal =
-            message::format_cancelled(&entry, Dialect::OMX, MessageReader::Terminal).join("\n");
-        let resumes = entry.mode == Mode::Autopilot;
-        let hint = if resumes { "\nor: omx autopilot --resume" } else { "" };
-        assert_eq!(at_terminal, format!("{line}{hint}"));
-        let omc =
-            message::format_cancelled(&entry, Dialect::OMC, MessageReader::Program).join("\n");
+        let run = RunId::new(RUN).unwrap();
+        let of_run = message::format_cancelled(&entry, Dialect::OMC, Some(&run)).join("\n");
+        let go_on = format!("Run omc resume {RUN} to go on.");
+        assert_eq!(of_run, line.replace("Run /autopilot to resume.", &go_on));
+        let omc = message::format_cancelled(&entry, Dialect::OMC, None).join("\n");
         assert_eq!(omc, line.replace("/autopilot", "/oh-my-claudecode:autopilot"));
     }
     assert_eq!(
@@ -355,7 +391,7 @@ fn cancel_6_a_linked_mode_is_reported_before_its_parent() {
     let lines: Vec<String> = plan
         .entries
         .iter()
-        .flat_map(|entry| message::format_cancelled(entry, Dialect::OMX, MessageReader::Program))
+        .flat_map(|entry| message::format_cancelled(entry, Dialect::OMX, None))
         .collect();
     assert_eq!(
         lines[..3],

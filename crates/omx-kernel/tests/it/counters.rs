@@ -14,16 +14,19 @@ fn open_review(title: &str, more: &str) -> String {
 /// Autopilot in its review, in this iteration and with this limit.
 fn in_review(iteration: u64, limit: u64) -> SessionWorld {
     let more = format!(
-        r#","iteration":{iteration},"max_iterations":{limit},"review_cycle":0,"handoff_artifacts":{{"ralplan":{{"plan":"p.md","test_spec":"t.md"}},"ralph":{{"changed_files":["a.rs"],"evidence":["ok"]}}}}"#
+        r#","iteration":{iteration},"max_iterations":{limit},"review_cycle":0,"handoff_artifacts":{{"ralplan":{{"plan":"p.md","test_spec":"t.md"}},"ralph":{{"changed_files":["a.rs"],"evidence":[{{"command":"make","exit_code":0}}]}}}}"#
     );
     SessionWorld::live(Mode::Autopilot, "code-review", &more).files(&["p.md", "t.md"])
 }
 
 /// Moves through plan and implementation to the next review.
 fn to_review(world: &mut SessionWorld) {
-    world.write(Mode::Autopilot, r#"{"current_phase":"ralph"}"#);
-    world.write(Mode::Autopilot, r#"{"current_phase":"code-review"}"#);
+    world.write(Mode::Autopilot, &format!(r#"{{"current_phase":"ralph",{PLAN}}}"#));
+    world.write(Mode::Autopilot, &format!(r#"{{"current_phase":"code-review",{WORK}}}"#));
 }
+
+const PLAN: &str = r#""handoff_artifacts":{"ralplan":{"plan":"p.md","test_spec":"t.md"}}"#;
+const WORK: &str = r#""handoff_artifacts":{"ralph":{"changed_files":["a.rs"],"evidence":[{"command":"make","exit_code":0}]}}"#;
 
 #[test]
 fn modes_2_2_a_review_that_is_not_clean_returns_to_ralplan_and_counts_once() {
@@ -38,7 +41,89 @@ fn modes_2_2_a_review_that_is_not_clean_returns_to_ralplan_and_counts_once() {
     assert_eq!(verdict.get("recommendation").unwrap().as_str(), Some("REQUEST CHANGES"));
     let handoffs = document.get("handoff_artifacts").unwrap();
     assert_eq!(handoffs.get("code_review").unwrap().as_json(), r#"{"n":1}"#);
-    assert!(handoffs.get("ralplan").is_some(), "earlier hand-offs stay");
+    // The hand-offs of the cycle are history, and its gates want new ones.
+    for name in ["ralplan", "ralph"] {
+        assert!(handoffs.get(name).unwrap().is_null(), "{name}");
+    }
+    let history = document.get("history").unwrap().as_array().unwrap();
+    let cycle = history[0].get("handoff_artifacts").unwrap();
+    assert_eq!(cycle.get("ralplan").unwrap().get("plan").unwrap().as_str(), Some("p.md"));
+    assert!(cycle.get("ralph").unwrap().get("evidence").is_some());
+    assert_eq!(history[0].get("review_cycle").unwrap().as_u64(), Some(0));
+}
+
+#[test]
+fn modes_2_2_each_cycle_needs_its_own_evidence() {
+    let mut world = in_review(1, 10);
+    for cycle in 1..=3 {
+        // Even if the write repeats the hand-offs of the cycle that it closes.
+        let again = open_review(&format!("finding {}", ["a", "b", "c"][cycle - 1]), "").replace(
+            r#""code_review""#,
+            r#""ralplan":{"plan":"p.md","test_spec":"t.md"},"code_review""#,
+        );
+        world.write(Mode::Autopilot, &again);
+        let bare = r#"{"current_phase":"ralph"}"#;
+        let refusal = world.write_refused(Mode::Autopilot, RefusalCode::IllegalTransition, bare);
+        assert!(refusal.contains("handoff_artifacts.ralplan.plan_path"), "{refusal}");
+        world.write(Mode::Autopilot, &format!(r#"{{"current_phase":"ralph",{PLAN}}}"#));
+        let bare = r#"{"current_phase":"code-review"}"#;
+        let refusal = world.write_refused(Mode::Autopilot, RefusalCode::IllegalTransition, bare);
+        assert!(refusal.contains("handoff_artifacts.ralph.evidence"), "{refusal}");
+        world.write(Mode::Autopilot, &format!(r#"{{"current_phase":"code-review",{WORK}}}"#));
+        let history = world.get(Mode::Autopilot).get("history").unwrap().as_array().unwrap().len();
+        assert_eq!(history, cycle);
+    }
+    world.write_refused(Mode::Autopilot, RefusalCode::InvalidInput, r#"{"history":[]}"#);
+}
+
+fn ralph_cycle(world: &mut SessionWorld, report: &str) -> Document {
+    world.write(Mode::Ralph, &format!(r#"{{"current_phase":"fixing",{report}}}"#));
+    if world.get(Mode::Ralph).is_active() {
+        world.write(Mode::Ralph, r#"{"current_phase":"executing"}"#);
+        world.write(Mode::Ralph, r#"{"current_phase":"verifying"}"#);
+    }
+    world.get(Mode::Ralph).clone()
+}
+
+#[test]
+fn modes_2_2_the_same_verification_failure_in_three_cycles_fails_the_run() {
+    for reports in [
+        [
+            r#""last_check":{"command":"make","exit_code":2,"failure":"E in line 1"}"#,
+            r#""last_check":{"command":"make","exit_code":2,"failure":"e in line 20"}"#,
+            r#""last_check":{"command":"make","exit_code":1,"failure":"E  in line 300"}"#,
+        ],
+        [
+            r#""completion_audit":{"passed":false,"checklist":[{"item":"no leak","done":false}]}"#,
+            r#""completion_audit":{"passed":false,"checklist":[{"item":"No leak","done":false}]}"#,
+            r#""completion_audit":{"passed":false,"checklist":[{"item":"no leak","done":false}]}"#,
+        ],
+        [
+            r#""verification":{"passed":false,"findings":[{"title":"leak","file":"a.rs"}]}"#,
+            r#""verification":{"passed":false,"findings":[{"title":"Leak","file":"a.rs"}]}"#,
+            r#""verification":{"passed":false,"findings":[{"title":"leak","file":"a.rs"}]}"#,
+        ],
+    ] {
+        let mut world = SessionWorld::live(Mode::Ralph, "verifying", r#","iteration":4"#);
+        assert!(ralph_cycle(&mut world, reports[0]).is_active());
+        // Another failure in between does not make the first one new.
+        let other = r#""last_check":{"command":"make","exit_code":2,"failure":"other"}"#;
+        assert!(ralph_cycle(&mut world, other).is_active());
+        assert!(ralph_cycle(&mut world, reports[1]).is_active());
+        let document = ralph_cycle(&mut world, reports[2]);
+        assert_ended(&document, "failed", "failed");
+        assert!(document.get_str("error").unwrap().contains("verification"));
+        assert_eq!(document.get_u64("iteration"), Some(4));
+    }
+    let mut world = SessionWorld::live(Mode::Ralph, "verifying", "");
+    for _ in 0..5 {
+        let vague = r#""last_check":{"command":"make","exit_code":2}"#;
+        assert!(ralph_cycle(&mut world, vague).is_active(), "which failure is not known");
+    }
+    for _ in 0..5 {
+        let passed = r#""last_check":{"command":"make","exit_code":0,"output":"fine"}"#;
+        assert!(ralph_cycle(&mut world, passed).is_active());
+    }
 }
 
 #[test]
@@ -63,6 +148,18 @@ fn modes_2_2_the_counters_of_a_review_increase_by_exactly_one() {
         let input = open_review("leak", wrong);
         in_review(1, 10).write_refused(Mode::Autopilot, RefusalCode::InvalidInput, &input);
     }
+}
+
+#[test]
+fn modes_4_5_the_iteration_of_a_review_fits_whatever_was_counted_before() {
+    let both = r#","iteration":2,"review_cycle":1"#;
+    for (counted, given, expected) in [(7, both, 2), (7, r#","iteration":8"#, 8), (7, "", 8)] {
+        let document = in_review(counted, 10).write(Mode::Autopilot, &open_review("leak", given));
+        assert_eq!(document.get_u64("iteration"), Some(expected));
+        assert_eq!(document.get_u64("review_cycle"), Some(1));
+    }
+    let wrong = open_review("leak", r#","iteration":3"#);
+    in_review(7, 10).write_refused(Mode::Autopilot, RefusalCode::InvalidInput, &wrong);
 }
 
 #[test]

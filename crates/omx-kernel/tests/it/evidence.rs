@@ -29,6 +29,7 @@ fn modes_2_1_the_plan_handoff_names_an_existing_plan_and_test_spec() {
         (r#"{"plan_path":"gone.md","test_spec_path":"t.md"}"#, false),
         (r#"{"plan_path":"p.md","test_spec_path":"gone.md"}"#, false),
         (r#"{"plan_path":true,"test_spec_path":"t.md"}"#, false),
+        (r#"{"plan_path":"p.md","test_spec_path":"p.md"}"#, false),
         ("null", false),
         (r#""p.md""#, false),
     ];
@@ -41,13 +42,27 @@ fn modes_2_1_the_plan_handoff_names_an_existing_plan_and_test_spec() {
 #[test]
 fn modes_2_1_the_work_handoff_names_changed_files_and_evidence() {
     let table = [
-        (r#"{"changed_files":["a"],"evidence":["b"]}"#, true),
-        (r#"{"changed_files":["a"],"evidence":{"tests":"ok"}}"#, true),
-        (r#"{"changed_files":[],"evidence":["b"]}"#, false),
+        (r#"{"changed_files":["a"],"evidence":[{"command":"make","exit_code":0}]}"#, true),
+        (r#"{"changed_files":["a"],"evidence":{"command":"make","exit_code":0}}"#, true),
+        (r#"{"changed_files":["a"],"evidence":[{"path":"log.txt"}]}"#, true),
+        (r#"{"changed_files":["a"],"evidence":[{"command":"make","path":"log.txt"}]}"#, true),
+        (r#"{"changed_files":["a"],"evidence":["b"]}"#, false),
+        (r#"{"changed_files":["a"],"evidence":["log.txt"]}"#, false),
+        (r#"{"changed_files":["a"],"evidence":{"tests":"ok"}}"#, false),
+        (r#"{"changed_files":["a"],"evidence":[{"command":"make","exit_code":1}]}"#, false),
+        (
+            r#"{"changed_files":["a"],"evidence":[{"command":"make","exit_code":1,"path":"log.txt"}]}"#,
+            false,
+        ),
+        (r#"{"changed_files":["a"],"evidence":[{"command":"make"}]}"#, false),
+        (r#"{"changed_files":["a"],"evidence":[{"exit_code":0}]}"#, false),
+        (r#"{"changed_files":["a"],"evidence":[{"path":"gone.txt"}]}"#, false),
+        (r#"{"changed_files":["a"],"evidence":[{"command":"make","exit_code":0},"x"]}"#, false),
+        (r#"{"changed_files":[],"evidence":[{"command":"make","exit_code":0}]}"#, false),
         (r#"{"changed_files":["a"],"evidence":[]}"#, false),
         (r#"{"changed_files":["a"],"evidence":" "}"#, false),
         (r#"{"changed_files":["a"]}"#, false),
-        (r#"{"evidence":["b"]}"#, false),
+        (r#"{"evidence":[{"command":"make","exit_code":0}]}"#, false),
         ("null", false),
     ];
     for (handoff, expected) in table {
@@ -233,6 +248,7 @@ fn modes_2_4_consensus_requires_both_approvals_and_both_files() {
         (format!(r#"{approve},"plan_path":"p.md""#), false),
         (format!(r#"{approve},"plan_path":"gone.md","test_spec_path":"t.md""#), false),
         (format!(r#"{approve},"plan_path":"p.md","test_spec_path":"gone.md""#), false),
+        (format!(r#"{approve},"plan_path":"p.md","test_spec_path":"p.md""#), false),
         (format!(r#""consensus":{{"critic":"APPROVE"}},{paths}"#), false),
         (format!(r#""consensus":{{"architect":"APPROVE"}},{paths}"#), false),
         (format!(r#""consensus":{{"critic":"REVISE","architect":"APPROVE"}},{paths}"#), false),

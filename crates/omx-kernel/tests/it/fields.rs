@@ -205,7 +205,8 @@ fn state_2_1_counters_at_their_maximum_do_not_wrap() {
     let document = world.write(Mode::Team, r#"{"current_phase":"team-fix"}"#);
     assert_eq!(document.revision(), max);
     world.cancel(omx_kernel::cancel::CancelTarget::Everything);
-    let mut world = SessionWorld::live(Mode::Swarm, "executing", &format!(r#","iteration":{max}"#));
+    let mut world =
+        SessionWorld::live(Mode::Ecomode, "executing", &format!(r#","iteration":{max}"#));
     world.stop(&omx_kernel::stop::StopEvent::turn_ended());
-    assert!(!world.get(Mode::Swarm).is_active());
+    assert!(!world.get(Mode::Ecomode).is_active());
 }

@@ -308,3 +308,61 @@ fn state_2_1_every_write_increases_revision_by_one_and_expected_revision_guards_
         r#"{"active":true,"expected_revision":1}"#,
     );
 }
+
+/// Every refusal on an ended document names the way that keeps its progress first.
+#[test]
+fn state_2_3a_a_refusal_names_resume_before_start() {
+    for mode in Mode::ALL {
+        let phase = mode.spec().phases.first().copied().unwrap_or("stage:1");
+        for (outcome, inputs) in [
+            ("blocked_on_user", &[r#"{"active":true}"#][..]),
+            ("failed", &[]),
+            ("cancelled", &[r#"{"active":true}"#]),
+        ] {
+            let mut world = SessionWorld::live(mode, phase, "");
+            world.write(mode, &format!(r#"{{"run_outcome":"{outcome}"}}"#));
+            let resumes = world.get(mode).can_resume(mode);
+            let always = [r#"{"run_outcome":"continue"}"#, r#"{"current_phase":"complete"}"#];
+            for input in inputs.iter().chain(&always) {
+                let refusal = world.plan(mode, input).unwrap_err().message;
+                let [resume, start] = [r#""resume": true"#, r#""start": true"#]
+                    .map(|way| refusal.find(way).unwrap_or_else(|| panic!("{way}: {refusal}")));
+                assert!(resume < start, "{refusal}");
+                assert_eq!(refusal.contains("cannot continue"), !resumes, "{refusal}");
+            }
+            if resumes {
+                assert!(world.write(mode, r#"{"resume":true}"#).is_active());
+            }
+        }
+    }
+}
+
+#[test]
+fn state_2_3_a_document_that_states_an_end_is_not_active() {
+    for text in [
+        r#"{"active":true,"current_phase":"complete"}"#,
+        r#"{"active":true,"current_phase":"failed"}"#,
+        r#"{"active":true,"phase":"done"}"#,
+        r#"{"active":true,"current_phase":"ralph","run_outcome":"finish"}"#,
+    ] {
+        let world = SessionWorld::with(Mode::Autopilot, text);
+        assert!(!world.get(Mode::Autopilot).is_active(), "{text}");
+        let decision = world.decide(&omx_kernel::stop::StopEvent::turn_ended());
+        assert!(matches!(decision, omx_kernel::stop::StopDecision::Allow(_)), "{text}");
+        world.clone().write(Mode::Ralph, r#"{"active":true}"#);
+    }
+}
+
+#[test]
+fn state_3_2c_the_phase_of_another_program_is_read_and_kept() {
+    let text = r#"{"active":true,"phase":"ralph","handoff_artifacts":{}}"#;
+    let mut world = SessionWorld::with(Mode::Autopilot, text);
+    assert_eq!(world.get(Mode::Autopilot).phase(), Some("ralph"));
+    let document = world.write(Mode::Autopilot, r#"{"x":1}"#);
+    assert_eq!(document.get_str("current_phase"), Some("ralph"));
+    assert_eq!(document.get_str("phase"), Some("ralph"), "it is theirs");
+    let mut world = SessionWorld::with(Mode::Autopilot, text);
+    let plan = world.cancel(CancelTarget::Everything);
+    assert_eq!(plan.entries[0].phase.as_deref(), Some("ralph"));
+    assert_eq!(world.get(Mode::Autopilot).get_str("current_phase"), Some("ralph"));
+}

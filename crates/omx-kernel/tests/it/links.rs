@@ -1,8 +1,10 @@
 //! modes.md 3: which modes are linked, which exclude each other, and what one hands over
 //! to the next.
 
-use omx_kernel::links::{dependents, parent};
-use omx_kernel::{Mode, RefusalCode};
+use omx_kernel::links::{dependents, is_stage, parent};
+use omx_kernel::start::{StartRequest, plan_start};
+use omx_kernel::write::WriteContext;
+use omx_kernel::{Dialect, Mode, RefusalCode};
 
 use crate::support::{SessionWorld, assert_ended, json};
 
@@ -119,6 +121,9 @@ fn modes_3_1_a_write_without_link_fields_changes_no_other_document() {
 fn modes_3_2_drivers_exclude_each_other_in_one_session() {
     for running in DRIVERS {
         for starting in DRIVERS.into_iter().filter(|mode| *mode != running) {
+            if running == Mode::Autopilot && is_stage(starting) {
+                continue;
+            }
             let mut world = SessionWorld::live(running, first(running), "");
             for input in [r#"{"active":true}"#, r#"{"start":true}"#] {
                 let refusal = world.write_refused(starting, RefusalCode::ModeConflict, input);
@@ -130,6 +135,50 @@ fn modes_3_2_drivers_exclude_each_other_in_one_session() {
             world.write(starting, r#"{"active":true}"#);
         }
     }
+}
+
+#[test]
+fn modes_3_2_a_stage_that_starts_inside_autopilot_is_linked_without_asking() {
+    for stage in [Mode::Ralplan, Mode::Ralph, Mode::CodeReview, Mode::Ultraqa] {
+        for input in [r#"{"active":true}"#, r#"{"active":true,"start":true}"#] {
+            let mut world = SessionWorld::live(Mode::Autopilot, "ralph", "");
+            let document = world.write(stage, input);
+            assert_eq!(document.get_str("linked_to"), Some("autopilot"), "{stage:?}");
+            assert_eq!(parent(&world.snapshot.documents, stage), Some(Mode::Autopilot));
+            world.write(Mode::Autopilot, r#"{"run_outcome":"failed"}"#);
+            assert!(world.active().is_empty(), "{stage:?} ends with autopilot");
+        }
+        // Nothing is linked outside of it.
+        assert_eq!(SessionWorld::new().write(stage, r#"{"active":true}"#).get("linked_to"), None);
+    }
+    // A write to a stage that runs already links nothing.
+    let mut world = SessionWorld::live(Mode::Autopilot, "ralph", "");
+    world.run(Mode::CodeReview, "reviewing", "");
+    assert_eq!(world.write(Mode::CodeReview, r#"{"x":1}"#).get("linked_to"), None);
+}
+
+#[test]
+fn modes_3_2_a_stage_that_the_person_calls_for_is_refused_with_the_linked_way() {
+    for stage in [Mode::Ralplan, Mode::Ralph, Mode::Ultraqa] {
+        let world = SessionWorld::live(Mode::Autopilot, "ralph", "");
+        let start = StartRequest { mode: stage, companions: &[], task: "x", context_path: None };
+        let context = WriteContext {
+            now: world.now,
+            limits: &world.limits,
+            facts: &world.facts,
+            dialect: Dialect::OMX,
+        };
+        let refusal = plan_start(&world.snapshot, &start, context).unwrap_err();
+        assert_eq!(refusal.code, RefusalCode::ModeConflict);
+        for part in
+            ["autopilot is running", "omx cancel --mode autopilot", r#""linked_to": "autopilot""#]
+        {
+            assert!(refusal.message.contains(part), "{part}: {}", refusal.message);
+        }
+    }
+    let mut world = SessionWorld::live(Mode::Autopilot, "ralph", "");
+    let refusal = world.write_refused(Mode::Team, RefusalCode::ModeConflict, r#"{"active":true}"#);
+    assert!(!refusal.contains("linked_to"), "a team is no stage: {refusal}");
 }
 
 #[test]

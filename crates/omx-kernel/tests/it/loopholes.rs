@@ -33,7 +33,7 @@ fn modes_2_7_the_stages_of_a_live_pipeline_cannot_change() {
 fn modes_2_2_the_verdict_of_an_earlier_cycle_does_not_count_again() {
     let more = r#","iteration":2,"max_iterations":10,"review_cycle":1,
         "review_verdict":{"recommendation":"COMMENT","architectural_status":"CLEAR","clean":false},
-        "return_to_ralplan_reason":"old","handoff_artifacts":{"ralph":{"changed_files":["a"],"evidence":["b"]},"code_review":{"x":1}}"#;
+        "return_to_ralplan_reason":"old","handoff_artifacts":{"ralph":{"changed_files":["a"],"evidence":[{"command":"make","exit_code":0}]},"code_review":{"x":1}}"#;
     let mut world = SessionWorld::live(Mode::Autopilot, "ralph", more);
     world.write(Mode::Autopilot, r#"{"current_phase":"code-review"}"#);
     assert!(world.get(Mode::Autopilot).get("review_verdict").unwrap().is_null());
@@ -42,9 +42,13 @@ fn modes_2_2_the_verdict_of_an_earlier_cycle_does_not_count_again() {
         RefusalCode::IllegalTransition,
         r#"{"current_phase":"ralplan"}"#,
     );
+    let verdict = r#""review_verdict":{"recommendation":"COMMENT","architectural_status":"CLEAR"}"#;
+    let bare = format!(r#"{{"current_phase":"ralplan",{verdict}}}"#);
+    // Nor does the hand-off of the earlier review.
+    world.write_refused(Mode::Autopilot, RefusalCode::IllegalTransition, &bare);
     world.write(
         Mode::Autopilot,
-        r#"{"current_phase":"ralplan","review_verdict":{"recommendation":"COMMENT","architectural_status":"CLEAR"}}"#,
+        &format!(r#"{{"current_phase":"ralplan",{verdict},"handoff_artifacts":{{"code_review":{{"x":2}}}}}}"#),
     );
     assert_eq!(world.get(Mode::Autopilot).get_u64("review_cycle"), Some(2));
 }

@@ -9,6 +9,7 @@ mod child_context;
 mod counters;
 mod evidence;
 mod fields;
+mod hold_bounds;
 mod lifecycle;
 mod links;
 mod loopholes;

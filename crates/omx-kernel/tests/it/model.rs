@@ -141,7 +141,9 @@ impl CancelModel {
             }
             Actor::Hook => {
                 match stop::decide(seen, &StopEvent::turn_ended(), Dialect::OMX, now()) {
-                    StopDecision::Hold(hold) => vec![(hold.mode, hold.document)],
+                    StopDecision::Hold(hold) => {
+                        hold.document.map(|document| (hold.mode, document)).into_iter().collect()
+                    }
                     StopDecision::Exhausted(end) => end.writes,
                     StopDecision::Allow(_) => Vec::new(),
                 }

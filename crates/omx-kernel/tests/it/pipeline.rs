@@ -94,6 +94,95 @@ fn modes_2_7_autopilot_as_a_pipeline_has_its_bare_phase_names() {
     assert_eq!(world.write(Mode::Pipeline, next).phase(), Some("ralph"));
 }
 
+#[test]
+fn modes_2_7_autopilot_as_a_pipeline_may_fail_at_any_of_its_bare_phases() {
+    let stages = r#","stages":["ralplan","ralph","code-review"]"#;
+    for from in Mode::Autopilot.spec().phases {
+        let mut world = SessionWorld::live(Mode::Pipeline, from, stages);
+        let document = world.write(Mode::Pipeline, r#"{"current_phase":"failed","error":"x"}"#);
+        assert_ended(&document, "failed", "failed");
+        assert_eq!(document.phase(), Some("failed"));
+        let document = world.write(Mode::Pipeline, r#"{"resume":true}"#);
+        assert_eq!(document.phase(), Some(*from));
+    }
+}
+
+const OPEN_REVIEW: &str = r#""review_verdict":{"recommendation":"REQUEST CHANGES","architectural_status":"CLEAR","findings":["leak"]},"return_to_ralplan_reason":"leak","handoff_artifacts":{"code_review":{"findings":["leak"]}}"#;
+
+#[test]
+fn modes_2_7_stage_results_merge_by_stage() {
+    let mut world = SessionWorld::live(Mode::Pipeline, "stage:plan", STAGES);
+    world.write(
+        Mode::Pipeline,
+        &format!(r#"{{"current_phase":"stage:build"{}}}"#, result_of(PHASES[0])),
+    );
+    world.write(
+        Mode::Pipeline,
+        &format!(r#"{{"current_phase":"stage:test"{}}}"#, result_of(PHASES[1])),
+    );
+    let results = world.get(Mode::Pipeline).get("stage_results").unwrap().clone();
+    assert!(results.get("plan").is_some() && results.get("build").is_some());
+}
+
+#[test]
+fn modes_2_7_in_the_preset_autopilot_a_review_that_is_not_clean_goes_back() {
+    let mut world = SessionWorld::new();
+    let start = r#"{"active":true,"stages":["ralplan","ralph","code-review"]}"#;
+    let document = world.write(Mode::Pipeline, start);
+    assert_eq!(document.get_u64("iteration"), Some(1));
+    assert_eq!(document.get_u64("max_iterations"), Some(10));
+    assert_eq!(document.get_u64("review_cycle"), Some(0));
+    let handoffs = document.get("handoff_artifacts").unwrap();
+    assert!(handoffs.get("ralplan").is_some() && handoffs.get("code_review").is_some());
+    for name in ["review_verdict", "return_to_ralplan_reason"] {
+        assert!(document.get(name).is_some_and(omx_kernel::Value::is_null), "{name}");
+    }
+    for (cycle, title) in ["a", "b"].iter().enumerate() {
+        for (phase, stage) in [("ralph", "ralplan"), ("code-review", "ralph")] {
+            let bare = format!(r#"{{"current_phase":"{phase}"}}"#);
+            world.write_refused(Mode::Pipeline, RefusalCode::IllegalTransition, &bare);
+            world.write(
+                Mode::Pipeline,
+                &format!(
+                    r#"{{"current_phase":"{phase}","stage_results":{{"{stage}":{{"n":1}}}}}}"#
+                ),
+            );
+        }
+        let open = OPEN_REVIEW.replace("leak", title);
+        let done = format!(
+            r#"{{"current_phase":"complete",{open},"stage_results":{{"code-review":{{"n":1}}}}}}"#
+        );
+        let refusal = world.write_refused(Mode::Pipeline, RefusalCode::IllegalTransition, &done);
+        assert!(refusal.contains("returns to ralplan"), "{refusal}");
+        let bare = r#"{"current_phase":"ralplan"}"#;
+        world.write_refused(Mode::Pipeline, RefusalCode::IllegalTransition, bare);
+        let back = format!(r#"{{"current_phase":"ralplan",{open}}}"#);
+        let document = world.write(Mode::Pipeline, &back);
+        assert_eq!(document.get_u64("review_cycle"), Some(cycle as u64 + 1));
+        assert_eq!(document.get_u64("iteration"), Some(cycle as u64 + 2));
+        assert_eq!(document.get("stage_results").unwrap().as_json(), "{}");
+    }
+    // Only a clean review completes it.
+    for (phase, stage) in [("ralph", "ralplan"), ("code-review", "ralph")] {
+        let results = format!(r#"{{"{stage}":{{"n":1}}}}"#);
+        let next = format!(r#"{{"current_phase":"{phase}","stage_results":{results}}}"#);
+        world.write(Mode::Pipeline, &next);
+    }
+    let done = |more: &str| {
+        format!(
+            r#"{{"current_phase":"complete","return_to_ralplan_reason":null{more},"stage_results":{{"code-review":{{"n":1}}}}}}"#
+        )
+    };
+    let refusal = world.write_refused(Mode::Pipeline, RefusalCode::IllegalTransition, &done(""));
+    assert!(refusal.contains("review_verdict"), "{refusal}");
+    let clean = r#","review_verdict":{"recommendation":"APPROVE","architectural_status":"CLEAR","clean":true}"#;
+    let document = world.write(Mode::Pipeline, &done(clean));
+    assert_ended(&document, "finish", "finished");
+    let mut other = SessionWorld::live(Mode::Pipeline, "stage:test", STAGES);
+    let back = format!(r#"{{"current_phase":"stage:plan",{OPEN_REVIEW}}}"#);
+    other.write_refused(Mode::Pipeline, RefusalCode::IllegalTransition, &back);
+}
+
 /// state.md 2.3a: a new run inherits nothing, so neither does it inherit stages.
 #[test]
 fn state_2_3a_a_new_pipeline_does_not_inherit_the_stages_of_the_finished_one() {

@@ -68,14 +68,23 @@ fn find_violation(mode: Mode, document: &Document) -> Option<&'static str> {
     }
 }
 
-/// modes.md 1 and 4.3: the iteration limit of a document.
+/// modes.md 1: the iteration limit of a document.
 fn limit_of(mode: Mode, document: &Document) -> u64 {
     let table = match mode {
         Mode::Autopilot => 10,
         Mode::Ralplan | Mode::Ultraqa => 5,
+        Mode::Team | Mode::Swarm => u64::MAX,
         _ => 50,
     };
     document.get_u64("max_iterations").unwrap_or(table)
+}
+
+/// modes.md 4.3: how often a run may be held.
+fn max_holds(mode: Mode, document: &Document) -> u64 {
+    match mode {
+        Mode::Ralph | Mode::Ultrawork => limit_of(mode, document).min(200),
+        _ => 200,
+    }
 }
 
 fn is_fresh(step: &SequenceStep<'_>, mode: Mode) -> bool {
@@ -156,7 +165,7 @@ proptest! {
                 let Some(document) = step.after.snapshot.documents.get(&mode) else { continue };
                 if is_fresh(step, mode) {
                     holds.insert(mode, 0);
-                    granted.insert(mode, limit_of(mode, document));
+                    granted.insert(mode, max_holds(mode, document));
                 }
             }
             if let OpResult::Held(mode) = step.event {
@@ -181,10 +190,8 @@ proptest! {
         let mut world = run_sequence(&ops, |_| Ok(()))?;
         let limits: u64 = MODES
             .iter()
-            .filter_map(|mode| Some(limit_of(*mode, world.snapshot.active(*mode)?)))
+            .filter_map(|mode| Some(max_holds(*mode, world.snapshot.active(*mode)?)))
             .fold(0, u64::saturating_add);
-               // A start may set any limit; a very high one is not exhausted here.
-        prop_assume!(limits <= 400);
         let mut holds = 0;
         for progress in 1_000.. {
             world.snapshot.activity.record_tool_use(world.now);
@@ -243,7 +250,13 @@ proptest! {
                     continue;
                 }
                 prop_assert!(limit_of(mode, after) <= limit_of(mode, before), "{}", json(after));
+                // 2.2: the iteration of a review that is not clean follows from the cycle.
+                let fits = mode == Mode::Autopilot
+                    && after.get_u64("iteration") == after.get_u64("review_cycle").map(|at| at + 1);
                 for counter in ["iteration", "review_cycle", "fix_loop_count"] {
+                    if counter == "iteration" && fits {
+                        continue;
+                    }
                     prop_assert!(after.get_u64(counter) >= before.get_u64(counter), "{}", json(after));
                 }
             }

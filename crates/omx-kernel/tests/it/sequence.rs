@@ -84,7 +84,7 @@ const STANDING: &[&str] = &[
 
 const OPEN_REVIEW: &str = r#""review_verdict":{"recommendation":"COMMENT","architectural_status":"CLEAR"},"return_to_ralplan_reason":"again","handoff_artifacts":{"code_review":{"n":1}}"#;
 const CLEAN_REVIEW: &str = r#""review_verdict":{"recommendation":"APPROVE","architectural_status":"CLEAR","clean":true},"return_to_ralplan_reason":null"#;
-const HAND_OFFS: &str = r#""handoff_artifacts":{"ralplan":{"plan":"p.md","test_spec":"t.md"},"ralph":{"changed_files":["a"],"evidence":["b"]}}"#;
+const HAND_OFFS: &str = r#""handoff_artifacts":{"ralplan":{"plan":"p.md","test_spec":"t.md"},"ralph":{"changed_files":["a"],"evidence":[{"command":"make","exit_code":0}]}}"#;
 const FAILED_CHECK: &str = r#""last_check":{"command":"make","exit_code":1,"failure":"same"}"#;
 
 /// The evidence of other modes.

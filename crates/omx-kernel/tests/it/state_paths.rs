@@ -35,8 +35,7 @@ fn facts(document: &Document, paths: &StatePaths, files: &[PathBuf]) -> FileFact
         let candidates = paths.candidates(path, Path::new("/elsewhere"));
         candidates.iter().any(|candidate| files.contains(candidate))
     };
-    let existing = FactQuery::for_document(document).paths.into_iter().filter(exists).collect();
-    FileFacts { existing, audit: None }
+    FileFacts::assume(FactQuery::for_document(document).paths.into_iter().filter(exists))
 }
 
 fn completes(document: &Document, paths: &StatePaths, files: &[PathBuf]) -> bool {

@@ -142,7 +142,9 @@ impl SessionWorld {
 
     /// Makes these paths exist.
     pub fn files(mut self, paths: &[&str]) -> Self {
-        self.facts.existing.extend(paths.iter().map(|path| (*path).to_owned()));
+        let known = self.facts.files.into_keys();
+        let paths = paths.iter().map(|path| (*path).to_owned());
+        self.facts = FileFacts { audit: self.facts.audit, ..FileFacts::assume(known.chain(paths)) };
         self
     }
 
@@ -218,7 +220,10 @@ impl SessionWorld {
         let decision = self.decide(event);
         let (writes, activity) = match &decision {
             StopDecision::Allow(_) => return decision,
-            StopDecision::Hold(hold) => (vec![(hold.mode, hold.document.clone())], &hold.activity),
+            StopDecision::Hold(hold) => {
+                let write = hold.document.clone().map(|document| (hold.mode, document));
+                (write.into_iter().collect(), &hold.activity)
+            }
             StopDecision::Exhausted(end) => (end.writes.clone(), &end.activity),
         };
         self.snapshot.documents.extend(writes);

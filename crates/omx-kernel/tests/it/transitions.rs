@@ -9,7 +9,7 @@ use crate::support::{SessionWorld, assert_ended};
 pub const NONE: &str = "";
 const PLAN: &str =
     r#","handoff_artifacts":{"ralplan":{"plan_path":"p.md","test_spec_path":"t.md"}}"#;
-const WORK: &str = r#","handoff_artifacts":{"ralph":{"changed_files":["a.rs"],"evidence":["ok"]}}"#;
+const WORK: &str = r#","handoff_artifacts":{"ralph":{"changed_files":["a.rs"],"evidence":[{"command":"make","exit_code":0}]}}"#;
 const CLEAN: &str = r#","review_verdict":{"recommendation":"APPROVE","architectural_status":"CLEAR","clean":true},"return_to_ralplan_reason":null"#;
 const OPEN: &str = r#","review_verdict":{"recommendation":"REQUEST CHANGES","architectural_status":"CLEAR","clean":false},"return_to_ralplan_reason":"leak","handoff_artifacts":{"code_review":{"findings":["leak"]}}"#;
 const AUDIT: &str = r#","completion_audit":{"passed":true,"checklist":["done"],"evidence":[{"command":"cargo test","exit_code":0}]}"#;

@@ -8,6 +8,7 @@ use omx_store::{
 };
 
 use super::report::CancelReport;
+use super::runs::run_of;
 use crate::context::Context;
 
 /// Ends the active modes of these scopes, each in its required order. What cannot be
@@ -49,7 +50,7 @@ pub(super) fn cancel_scopes(
         }
     };
     for scope in noteworthy {
-        match cancel_scope(context, &locked, scope, target, DocumentFate::Kept, report) {
+        match cancel_scope(context, (store, &locked), scope, target, DocumentFate::Kept, report) {
             Ok(()) => {}
             Err(refusal) if refusal.code == RefusalCode::LinkedMode => return Err(refusal),
             Err(refusal) => report.fail(scope.clone(), refusal),
@@ -70,7 +71,7 @@ pub(super) enum DocumentFate {
 /// Ends the active modes of one scope. The caller holds the lock.
 pub(super) fn cancel_scope(
     context: &Context<'_>,
-    locked: &LockedStore,
+    (store, locked): (&Store, &LockedStore),
     scope: &Scope,
     target: CancelTarget,
     fate: DocumentFate,
@@ -88,13 +89,14 @@ pub(super) fn cancel_scope(
     {
         return Err(refusal);
     }
+    let run = run_of(scope).filter(|id| matches!(store.run(id), Ok(Some(_))));
     for mut entry in plan.entries {
         entry.preserved &= fate == DocumentFate::Kept;
         locked.write(scope, entry.mode, &entry.document)?;
         locked.log(&[event(context, scope, &entry)]);
         end_shared(context, locked, scope, entry.mode, report);
         let first_line = report.lines.len();
-        report.lines.extend(message::format_cancelled(&entry, context.dialect, context.reader));
+        report.lines.extend(message::format_cancelled(&entry, context.dialect, run.as_ref()));
         report.lines_of.push((scope.clone(), first_line..report.lines.len()));
         report.cancelled.push((scope.clone(), entry));
     }

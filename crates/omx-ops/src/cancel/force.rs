@@ -24,7 +24,7 @@ pub(super) fn cancel_everywhere(context: &Context<'_>, store: &Store, report: &m
     let (scopes, _) = every_scope(locked.state());
     for scope in &scopes {
         let (target, fate) = (CancelTarget::Everything, DocumentFate::Removed);
-        if let Err(refusal) = cancel_scope(context, &locked, scope, target, fate, report) {
+        if let Err(refusal) = cancel_scope(context, (store, &locked), scope, target, fate, report) {
             report.fail(scope.clone(), refusal);
         }
     }

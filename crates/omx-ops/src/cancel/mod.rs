@@ -11,6 +11,7 @@ mod settle;
 
 pub use operation::cancel;
 pub use report::{CancelReport, UnrecordedCancel};
-pub use request::{CancelBreadth, CancelOptions, CancelRequest, RunProcesses};
-pub use scope::sessions_with_active_modes;
+pub use request::{CancelBreadth, CancelOptions, CancelRequest, RunProcesses, SessionOrigin};
+pub(crate) use scope::active_sessions;
+pub use scope::sessions_to_choose_from;
 pub(crate) use settle::settle_cancel;

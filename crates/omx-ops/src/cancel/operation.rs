@@ -13,7 +13,9 @@ use super::force::{cancel_everywhere, clear_everything};
 use super::report::CancelReport;
 use super::request::{CancelBreadth, CancelRequest};
 use super::runs::{end_runs, name_remains};
-use super::scope::{Checked, left_over, nothing_lines, only_scope, select_session};
+use super::scope::{
+    Checked, left_over, nothing_lines, only_scope, select_session, waiting_elsewhere,
+};
 use super::settle::settle_cancel;
 use crate::context::Context;
 
@@ -122,7 +124,7 @@ fn cancel_one(
     report: &mut CancelReport,
 ) -> Result<(), Refusal> {
     let (scope, chosen) = match context.scope(request.session.as_ref())? {
-        Scope::Compatibility => (only_scope(store, report)?, Chosen::ByOmx),
+        Scope::Compatibility => (only_scope(store, target, report)?, Chosen::ByOmx),
         scope => (scope, Chosen::ByCaller),
     };
     cancel_scopes(context, store, std::slice::from_ref(&scope), target, report)?;
@@ -133,9 +135,11 @@ fn cancel_one(
     if report.is_empty() {
         report.lines.extend(nothing_lines(context, store, Checked::Scope(&scope), target));
     } else if chosen == Chosen::ByOmx
-        && scope != Scope::Compatibility
+        && target == CancelTarget::Everything
+        && let Scope::Session(session) = &scope
         && let Ok(Some(state)) = store.read()
     {
+        report.lines.extend(waiting_elsewhere(store, session));
         report.lines.extend(left_over(&state));
     }
     Ok(())

@@ -190,7 +190,7 @@ impl CancelReport {
             fields,
             [
                 ("unrecorded", Value::array(unrecorded.collect())),
-                ("unreadable", report::unreadable(&self.unreadable)),
+                ("unreadable", report::unreadable(&self.unreadable, [])),
                 ("runs", Value::array(self.runs.iter().map(run).collect())),
                 ("removed", paths(&self.removed)),
                 ("kept", paths(&self.kept)),

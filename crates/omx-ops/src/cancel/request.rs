@@ -14,12 +14,23 @@ pub struct CancelRequest {
     pub project: Option<PathBuf>,
     /// The session; defaults to the caller's, or to the only one with active modes.
     pub session: Option<SessionId>,
+    /// Where the session comes from.
+    pub origin: SessionOrigin,
     /// An id of a session or run, or a unique prefix of one, in place of the session.
     pub id_prefix: Option<String>,
     /// What to cancel.
     pub breadth: CancelBreadth,
     /// What to do about the processes of runs.
     pub runs: RunProcesses,
+}
+
+/// Where the session of a cancel comes from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SessionOrigin {
+    /// Somebody named it: one that nobody knows is an error.
+    Named,
+    /// It is the caller's own, which may not have done anything yet.
+    Own,
 }
 
 /// What a cancel ends.
@@ -82,7 +93,8 @@ impl CancelRequest {
     /// Cancels everything that is active in one session.
     pub fn session(session: SessionId, runs: RunProcesses) -> Self {
         let breadth = CancelBreadth::Scope(CancelTarget::Everything);
-        Self { project: None, session: Some(session), id_prefix: None, breadth, runs }
+        let origin = SessionOrigin::Own;
+        Self { project: None, session: Some(session), origin, id_prefix: None, breadth, runs }
     }
 }
 
@@ -119,7 +131,8 @@ impl TryFrom<CancelOptions> for CancelRequest {
             (_, true) => CancelBreadth::EverySession,
             _ => CancelBreadth::Scope(mode.map_or(CancelTarget::Everything, CancelTarget::Mode)),
         };
-        Ok(Self { project, session, id_prefix, breadth, runs: RunProcesses::Terminate })
+        let (origin, runs) = (SessionOrigin::Named, RunProcesses::Terminate);
+        Ok(Self { project, session, origin, id_prefix, breadth, runs })
     }
 }
 

@@ -233,6 +233,7 @@ fn mode_of(store: &Store, id: &RunId) -> Option<Mode> {
     RunSpec::load(&folder).ok().map(|spec| spec.mode)
 }
 
-fn run_of(scope: &Scope) -> Option<RunId> {
+/// The run whose session a scope may be.
+pub(super) fn run_of(scope: &Scope) -> Option<RunId> {
     RunId::new(scope.session()?.as_str()).ok()
 }

@@ -2,44 +2,74 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use omx_kernel::cancel::{CancelTarget, ScopeChoice, choose_scope};
+use omx_kernel::activity::SessionActivity;
+use omx_kernel::cancel::{CancelTarget, OpenModes, ScopeChoice, choose_scope, meant_sessions};
 use omx_kernel::{Mode, Refusal, RefusalCode, RunId, Scope, SessionId, message};
 use omx_runs::RunSpec;
 use omx_runs::stop::live_runs;
 use omx_store::{StateDir, Store, StoreError};
 
 use super::report::CancelReport;
-use super::request::CancelRequest;
+use super::request::{CancelBreadth, CancelRequest, SessionOrigin};
 use crate::context::Context;
 
 /// Returns the scope of a cancel that names no session.
-pub(super) fn only_scope(store: &Store, report: &mut CancelReport) -> Result<Scope, Refusal> {
-    let active = active_sessions(store).unwrap_or_else(|error| {
+pub(super) fn only_scope(
+    store: &Store,
+    target: CancelTarget,
+    report: &mut CancelReport,
+) -> Result<Scope, Refusal> {
+    let open = active_sessions(store).unwrap_or_else(|error| {
         // Live runs can still be chosen.
         report.report_unopened(&[error]);
         live_sessions(store)
     });
-    match choose_scope(active) {
-        ScopeChoice::Compatibility => Ok(Scope::Compatibility),
+    match choose_scope(open, target) {
+        ScopeChoice::Compatibility => {
+            Ok(find_unreadable(store, target).unwrap_or(Scope::Compatibility))
+        }
         ScopeChoice::Only(session) => Ok(Scope::Session(session)),
         ScopeChoice::Ambiguous(sessions) => {
-            let list: Vec<String> = sessions
-                .iter()
-                .map(|(session, modes)| {
-                    let modes: Vec<&str> = modes.iter().map(|mode| mode.name()).collect();
-                    format!("{session} ({})", modes.join(", "))
-                })
-                .collect();
+            let what = match target {
+                CancelTarget::Everything => "modes are".to_owned(),
+                CancelTarget::Mode(mode) => format!("{} is", mode.name()),
+            };
             Err(Refusal::new(
                 RefusalCode::AmbiguousSession,
                 format!(
-                    "modes are active in several sessions: {}; name one by its session id, or \
+                    "{what} active in several sessions: {}; name one by its session id, or \
                      cancel every session",
-                    list.join("; ")
+                    format_sessions(&sessions)
                 ),
             ))
         }
     }
+}
+
+/// Finds a session in which the document of the mode cannot be read, if the mode is open
+/// nowhere: it may be active there, and the person has to learn why it is not cancelled.
+fn find_unreadable(store: &Store, target: CancelTarget) -> Option<Scope> {
+    let CancelTarget::Mode(mode) = target else { return None };
+    let state = store.read().ok()??;
+    let outside = state.scope(&Scope::Compatibility).ok()?;
+    if outside.snapshot.open_modes().any(|open| open == mode) {
+        return None;
+    }
+    let is_unreadable = |scope: &Scope| {
+        state.scope(scope).is_ok_and(|read| read.unreadable.iter().any(|found| found.mode == mode))
+    };
+    state.sessions().ok()?.into_iter().map(Scope::Session).find(is_unreadable)
+}
+
+/// Sessions with their modes, in one line.
+fn format_sessions<'a>(
+    sessions: impl IntoIterator<Item = (&'a SessionId, &'a OpenModes)>,
+) -> String {
+    let format_one = |(session, modes): (&SessionId, &OpenModes)| {
+        let names: Vec<&str> = modes.all().map(Mode::name).collect();
+        format!("{session} ({})", names.join(", "))
+    };
+    sessions.into_iter().map(format_one).collect::<Vec<_>>().join("; ")
 }
 
 /// Finds the session that the request names by an id or a unique prefix of one. Returns
@@ -49,22 +79,16 @@ pub(super) fn select_session(
     store: &Store,
     request: &CancelRequest,
 ) -> Result<Option<CancelRequest>, Refusal> {
-    let Some(prefix) = &request.id_prefix else { return Ok(None) };
-    let mut known: BTreeSet<SessionId> = match store.read()? {
-        Some(state) => state.sessions()?.into_iter().collect(),
-        None => BTreeSet::new(),
+    let Some(prefix) = &request.id_prefix else {
+        return check_known(context, store, request).map(|()| None);
     };
-    known.extend(store.run_ids()?.iter().map(RunId::session));
+    let known = known_sessions(store)?;
     let matching = || known.iter().filter(|id| id.as_str().starts_with(prefix.as_str()));
     let exact = known.iter().find(|id| id.as_str() == prefix);
     let session = match (exact, matching().next(), matching().nth(1)) {
         (Some(id), _, _) | (None, Some(id), None) => id.clone(),
         (None, None, _) => {
-            return Err(Refusal::invalid_input(format!(
-                "no run, session or mode is called {prefix:?}; {0} status lists active sessions, \
-                 {0} runs lists runs",
-                context.dialect.name
-            )));
+            return Err(unknown(&format!("run, session or mode is called {prefix:?}")));
         }
         (None, Some(_), Some(_)) => {
             let ids: Vec<&str> = matching().take(5).map(SessionId::as_str).collect();
@@ -75,6 +99,56 @@ pub(super) fn select_session(
         }
     };
     Ok(Some(CancelRequest { session: Some(session), id_prefix: None, ..request.clone() }))
+}
+
+/// Refuses a session that somebody named and that nobody knows: it has no documents, no
+/// run and no activity here, and is not a conversation of the caller's host.
+fn check_known(
+    context: &Context<'_>,
+    store: &Store,
+    request: &CancelRequest,
+) -> Result<(), Refusal> {
+    let (Some(session), SessionOrigin::Named, CancelBreadth::Scope(_)) =
+        (&request.session, request.origin, request.breadth)
+    else {
+        return Ok(());
+    };
+    // The usual case costs one look. Whatever is there instead of a folder is reported later.
+    let folder = store.state_path().join("sessions").join(session.as_str());
+    if folder.symlink_metadata().is_ok() || context.is_own_session(session) {
+        return Ok(());
+    }
+    // What cannot be read must not keep anybody from a cancel.
+    let is_unknown = match known_sessions(store) {
+        Ok(known) => !known.contains(session),
+        Err(_) => false,
+    };
+    let scope = Scope::Session(session.clone());
+    let has_activity = || match store.read() {
+        Ok(Some(state)) => state.activity(&scope) != SessionActivity::default(),
+        Ok(None) => false,
+        Err(_) => true,
+    };
+    match is_unknown && !has_activity() && !store.is_marked_cancelled(&scope) {
+        true => Err(unknown(&format!("session is called \"{session}\""))),
+        false => Ok(()),
+    }
+}
+
+fn known_sessions(store: &Store) -> Result<BTreeSet<SessionId>, Refusal> {
+    let mut known: BTreeSet<SessionId> = match store.read()? {
+        Some(state) => state.sessions()?.into_iter().collect(),
+        None => BTreeSet::new(),
+    };
+    known.extend(store.run_ids()?.iter().map(RunId::session));
+    Ok(known)
+}
+
+fn unknown(what: &str) -> Refusal {
+    Refusal::invalid_input(format!(
+        "no {what} in this project; the status lists active sessions, and the list of runs has \
+         every run"
+    ))
 }
 
 /// Where a cancel looked.
@@ -123,20 +197,25 @@ pub(super) fn nothing_lines(
 
 /// Names what is active in other sessions: somebody who cancels expects that to stop.
 fn active_elsewhere(store: &Store, own: &SessionId) -> Option<String> {
-    let sessions = active_sessions(store).ok()?;
-    let others = sessions.iter().filter(|(session, _)| *session != own);
-    let list: Vec<String> = others
-        .map(|(session, modes)| {
-            let modes: Vec<&str> = modes.iter().map(|mode| mode.name()).collect();
-            format!("{session} ({})", modes.join(", "))
-        })
-        .collect();
-    (!list.is_empty()).then(|| {
-        format!(
-            "Active in other sessions: {}. Name one by its session id, or cancel every session.",
-            list.join("; ")
-        )
-    })
+    let others = format_others(store, own)?;
+    Some(format!(
+        "Active in other sessions: {others}. Name one by its session id, or cancel every session."
+    ))
+}
+
+/// Names the sessions that a cancel of the only active one leaves waiting for the person.
+pub(super) fn waiting_elsewhere(store: &Store, own: &SessionId) -> Option<String> {
+    let others = format_others(store, own)?;
+    Some(format!(
+        "Still waiting for you in other sessions: {others}. Cancel again to cancel that too."
+    ))
+}
+
+/// The other sessions with open modes, in one line. `None` if there are none.
+fn format_others(store: &Store, own: &SessionId) -> Option<String> {
+    let mut sessions = active_sessions(store).ok()?;
+    sessions.remove(own);
+    (!sessions.is_empty()).then(|| format_sessions(&sessions))
 }
 
 /// A hint that something is also active outside any session.
@@ -152,24 +231,36 @@ pub(super) fn left_over(state: &StateDir) -> Option<String> {
 }
 
 /// The sessions to choose from if a cancel is ambiguous.
-pub fn sessions_with_active_modes(
+pub fn sessions_to_choose_from(
     context: &Context<'_>,
-) -> Result<Vec<(SessionId, Vec<Mode>)>, Refusal> {
-    Ok(active_sessions(&context.store()?)?.into_iter().collect())
+    target: CancelTarget,
+) -> Result<Vec<(SessionId, OpenModes)>, Refusal> {
+    let open = active_sessions(&context.store()?)?;
+    Ok(meant_sessions(open, target).into_iter().collect())
 }
 
-/// Sessions with active modes, and live runs: a run that has only just started has no
-/// document yet.
-fn active_sessions(store: &Store) -> Result<BTreeMap<SessionId, Vec<Mode>>, StoreError> {
-    let Some(state) = store.read()? else { return Ok(live_sessions(store)) };
+/// Sessions with modes that are active or wait for the person, and live runs: a run that
+/// has only just started has no document yet.
+pub(crate) fn active_sessions(store: &Store) -> Result<BTreeMap<SessionId, OpenModes>, StoreError> {
     let mut sessions = live_sessions(store);
-    sessions.extend(state.active_sessions()?.into_iter().filter(|(_, modes)| !modes.is_empty()));
+    let Some(state) = store.read()? else { return Ok(sessions) };
+    for (session, mut modes) in state.open_sessions()? {
+        // A process works on this one, whatever its document says.
+        if sessions.contains_key(&session) {
+            modes.active.append(&mut modes.waiting);
+        }
+        sessions.insert(session, modes);
+    }
     Ok(sessions)
 }
 
-fn live_sessions(store: &Store) -> BTreeMap<SessionId, Vec<Mode>> {
+fn live_sessions(store: &Store) -> BTreeMap<SessionId, OpenModes> {
     let runs = live_runs(store).unwrap_or_default();
     let mode = |id: &RunId| RunSpec::load(&store.run(id).ok()??).ok().map(|spec| spec.mode);
     // A run whose spec cannot be read still has to be named.
-    runs.iter().map(|id| (id.session(), vec![mode(id).unwrap_or(Mode::Autopilot)])).collect()
+    let modes = |id: &RunId| OpenModes {
+        active: vec![mode(id).unwrap_or(Mode::Autopilot)],
+        waiting: Vec::new(),
+    };
+    runs.iter().map(|id| (id.session(), modes(id))).collect()
 }

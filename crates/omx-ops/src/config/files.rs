@@ -1,7 +1,7 @@
 //! Reads configuration files into flat settings, each with its line number.
 
 use std::fmt::Display;
-use std::io::ErrorKind;
+use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 
 use jsonc_parser::ast::Value as Jsonc;
@@ -54,8 +54,8 @@ pub fn read(path: &Path) -> Result<ConfigFile, Refusal> {
 
 /// The same for a project's file, which counts only if it is the person's.
 pub fn read_of_project(path: &Path) -> Result<ConfigFile, Refusal> {
-    let data = std::fs::metadata(path);
-    match data {
+    match std::fs::metadata(path) {
+        Err(error) if is_missing(&error) => Ok(ConfigFile::default()),
         Ok(data) if data.is_file() && !is_persons(&data) => {
             Ok(ConfigFile { is_skipped: true, ..ConfigFile::default() })
         }
@@ -65,11 +65,18 @@ pub fn read_of_project(path: &Path) -> Result<ConfigFile, Refusal> {
 
 /// The same for a file in omx's own folder, where links are not followed.
 pub fn read_in_tree(path: &Path) -> Result<ConfigFile, Refusal> {
-    if std::fs::symlink_metadata(path).is_ok_and(|data| data.is_symlink()) {
-        let why = format!("{} is a symbolic link; nothing is read through it", path.display());
-        return Err(Refusal::new(RefusalCode::UnsafePath, why));
+    match std::fs::symlink_metadata(path) {
+        Err(error) if is_missing(&error) => Ok(ConfigFile::default()),
+        Ok(data) if data.is_symlink() => {
+            let why = format!("{} is a symbolic link; nothing is read through it", path.display());
+            Err(Refusal::new(RefusalCode::UnsafePath, why))
+        }
+        _ => read_of_project(path),
     }
-    read_of_project(path)
+}
+
+fn is_missing(error: &io::Error) -> bool {
+    matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory)
 }
 
 /// Reads a file's text; `None` if it does not exist. Opens regular files only,
@@ -80,9 +87,7 @@ pub fn text(path: &Path) -> Result<Option<String>, Refusal> {
     };
     let is_file = match std::fs::metadata(path) {
         Ok(data) => data.is_file(),
-        Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => {
-            return Ok(None);
-        }
+        Err(error) if is_missing(&error) => return Ok(None),
         Err(error) => return Err(unreadable(&error)),
     };
     if !is_file {

@@ -1,10 +1,10 @@
 //! The JSON schema of the configuration, generated from the table of keys.
 
 use omx_kernel::config_keys::{KEYS, Kind};
-use omx_kernel::{AgentKind, Mode, Value};
+use omx_kernel::{AgentKind, Dialect, Mode, Value};
 
 /// The schema of a project's configuration file.
-pub fn schema() -> Value {
+pub fn schema(dialect: Dialect) -> Value {
     let mut root = SchemaSection::default();
     for row in KEYS {
         let leaf = leaf(row.kind, row.default, row.meaning);
@@ -27,7 +27,7 @@ pub fn schema() -> Value {
     }
     let mut fields = vec![
         field("$schema", Value::string("https://json-schema.org/draft/2020-12/schema")),
-        field("title", Value::string("omx configuration")),
+        field("title", Value::string(&format!("{} configuration", dialect.name))),
     ];
     fields.extend(root.object());
     Value::object(fields)

@@ -10,8 +10,8 @@ mod prompt_cancel;
 mod prompt_start;
 mod stop;
 
-pub use notes::{brief, checkpoint, interrupted, limited, spoken, tool_used};
-pub use prompt::{CancelRest, PromptReply, Prompted, present, prompted};
+pub use notes::{brief, checkpoint, interrupted, limited, tool_used};
+pub use prompt::{CancelRest, PromptReply, PromptSeen, Prompted, present, prompted};
 pub(crate) use stop::is_driven;
 pub use stop::{StopOutcome, StopSeen, stop};
 
@@ -56,14 +56,24 @@ fn write_all(
     for (mode, document) in writes {
         locked.write(scope, *mode, document)?;
     }
-    let event = |(mode, document): &(Mode, Document)| {
-        LogEvent::new(context.now(), context.actor, kind, scope).with_team_of(document).with_data([
-            ("mode", Value::string(mode.name())),
-            ("revision", Value::integer(document.revision())),
-            ("active", Value::bool(document.is_active())),
-            ("phase", Value::string_or_null(document.phase())),
-        ])
-    };
+    let event =
+        |(mode, document): &(Mode, Document)| event_of(context, kind, scope, *mode, document);
     locked.log(&writes.iter().map(event).collect::<Vec<_>>());
     Ok(())
+}
+
+/// The log entry of an event about a document.
+fn event_of(
+    context: &Context<'_>,
+    kind: EventKind,
+    scope: &Scope,
+    mode: Mode,
+    document: &Document,
+) -> LogEvent {
+    LogEvent::new(context.now(), context.actor, kind, scope).with_team_of(document).with_data([
+        ("mode", Value::string(mode.name())),
+        ("revision", Value::integer(document.revision())),
+        ("active", Value::bool(document.is_active())),
+        ("phase", Value::string_or_null(document.phase())),
+    ])
 }

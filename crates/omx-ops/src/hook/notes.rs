@@ -2,9 +2,10 @@
 
 use omx_kernel::activity::{SessionActivity, ToolClass};
 use omx_kernel::session_events;
-use omx_kernel::{Document, Mode, Refusal, SessionId, Snapshot, Timestamp};
+use omx_kernel::{Document, Mode, Refusal, SessionId, Snapshot, Timestamp, hold_text, links};
 use omx_store::EventKind;
 
+use super::prompt::{PromptReply, PromptSeen};
 use super::{Found, read_active_session, read_session, write_all};
 use crate::cancel::settle_cancel;
 use crate::context::Context;
@@ -34,8 +35,40 @@ pub fn tool_used(
     )
 }
 
-/// The person sent a prompt that neither starts nor cancels anything.
-pub fn spoken(context: &Context<'_>, session: &SessionId) -> Result<(), Refusal> {
+/// The person sent a prompt that neither starts nor cancels anything. After an interrupt
+/// it is theirs: the agent is told not to return to the run on its own.
+pub(super) fn record_other_prompt(
+    context: &Context<'_>,
+    session: &SessionId,
+    seen: &PromptSeen<'_>,
+) -> Result<Option<PromptReply>, Refusal> {
+    let Some(found) = read_active_session(context, session)? else { return Ok(None) };
+    if settle_cancel(context, &found.store, &found.scope) {
+        return Ok(None);
+    }
+    let was_paused = found.read.snapshot.activity.interrupted;
+    let is_news = !was_paused && (seen.was_interrupted)();
+    change(
+        context,
+        &found,
+        EventKind::PersonSpoke,
+        session_events::clear_rate_limit,
+        |activity, now| match is_news {
+            true => Some(session_events::record_interrupt(activity, now)),
+            false => session_events::record_prompt(activity, now),
+        },
+    )?;
+    let Some(mode) = driver(&found).filter(|_| was_paused || is_news) else { return Ok(None) };
+    let agent = hold_text::format_paused(mode);
+    let person = hold_text::format_interrupted(mode, context.dialect);
+    Ok(Some(match is_news {
+        true => PromptReply::for_both(context, &agent, &person),
+        false => PromptReply::for_agent(context, &agent),
+    }))
+}
+
+/// The person asked to continue what is active.
+pub(super) fn continued(context: &Context<'_>, session: &SessionId) -> Result<(), Refusal> {
     let Some(found) = read_active_session(context, session)? else { return Ok(()) };
     if settle_cancel(context, &found.store, &found.scope) {
         return Ok(());
@@ -45,20 +78,31 @@ pub fn spoken(context: &Context<'_>, session: &SessionId) -> Result<(), Refusal>
         &found,
         EventKind::PersonSpoke,
         session_events::clear_rate_limit,
-        session_events::record_prompt,
+        session_events::record_continue,
     )
 }
 
-/// The person interrupted the agent: no Stop is held until their next prompt.
-pub fn interrupted(context: &Context<'_>, session: &SessionId) -> Result<(), Refusal> {
-    let Some(found) = read_active_session(context, session)? else { return Ok(()) };
+/// The person interrupted the agent: no Stop is held until they ask to continue, or the
+/// agent works again. Returns a line for the person, if a run is active.
+pub fn interrupted(context: &Context<'_>, session: &SessionId) -> Result<Option<String>, Refusal> {
+    let Some(found) = read_active_session(context, session)? else { return Ok(None) };
     change(
         context,
         &found,
         EventKind::Interrupted,
         |_, _| Vec::new(),
         |activity, now| Some(session_events::record_interrupt(activity, now)),
-    )
+    )?;
+    let name = context.dialect.name;
+    let line = |mode| hold_text::format_interrupted(mode, context.dialect);
+    Ok(driver(&found).map(|mode| format!("{name}: {}", line(mode))))
+}
+
+/// The mode that the person started and that would hold a Stop.
+fn driver(found: &Found) -> Option<Mode> {
+    let snapshot = &found.read.snapshot;
+    let mode = Mode::STOP_PRIORITY.into_iter().find(|mode| snapshot.active(*mode).is_some())?;
+    Some(links::outermost(&snapshot.documents, mode))
 }
 
 /// The conversation is about to be compacted. Documents are already on disk.

@@ -3,14 +3,23 @@
 
 use omx_kernel::document::DocumentStatus;
 use omx_kernel::outcome::RunEnding;
-use omx_kernel::{Mode, Refusal, SessionId, Snapshot, stop};
-use omx_prompt::{self as prompt, KeywordPolicy, ModeStart, PromptDecision, SessionState};
+use omx_kernel::{Mode, Refusal, SessionId, Snapshot, hold_text};
+use omx_prompt::{CallForm, KeywordPolicy, ModeStart, PromptDecision, ScannedPrompt, SessionState};
 
 use super::prompt_cancel::cancel;
 use super::prompt_start::begin;
 use super::{notes, read_session};
 use crate::config::load;
 use crate::context::Context;
+
+/// A prompt as the host reports it.
+pub struct PromptSeen<'a> {
+    /// The person's text.
+    pub text: &'a str,
+    /// Looks up whether the person interrupted the agent just before, for hosts that report
+    /// no interrupt. Called only while a mode is active.
+    pub was_interrupted: &'a dyn Fn() -> bool,
+}
 
 /// The outcome of a prompt.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -68,34 +77,39 @@ pub enum CancelRest {
 pub fn prompted(
     context: &Context<'_>,
     session: &SessionId,
-    text: &str,
+    seen: &PromptSeen<'_>,
 ) -> Result<Prompted, Refusal> {
+    let prompt = ScannedPrompt::new(seen.text);
     // Most prompts do not concern omx; that is clear without reading any file.
-    let Some(present) = wanted_present(context, session, text)? else {
-        notes::spoken(context, session)?;
-        return Ok(Prompted::Nothing);
+    let Some(present) = wanted_present(context, session, &prompt)? else {
+        return answer_other_prompt(context, session, seen);
     };
-    match prompt::decide(text, KeywordPolicy::Explicit, present) {
-        PromptDecision::Nothing => {
-            notes::spoken(context, session)?;
-            Ok(Prompted::Nothing)
-        }
+    match prompt.decide(KeywordPolicy::Explicit, present) {
+        PromptDecision::Nothing => answer_other_prompt(context, session, seen),
         PromptDecision::Cancel(call) => cancel(context, session, call),
         PromptDecision::Resume => resume(context, session),
         PromptDecision::Continue => go_on(context, session),
         PromptDecision::Start(wanted) => begin(context, session, &wanted),
-        PromptDecision::Suggest(mode) => phrase(context, session, text, present, mode),
+        PromptDecision::Suggest(mode) => phrase(context, session, &prompt, present, mode),
     }
+}
+
+fn answer_other_prompt(
+    context: &Context<'_>,
+    session: &SessionId,
+    seen: &PromptSeen<'_>,
+) -> Result<Prompted, Refusal> {
+    let reply = notes::record_other_prompt(context, session, seen)?;
+    Ok(reply.map_or(Prompted::Nothing, Prompted::Replied))
 }
 
 /// The state of the session, if the prompt could mean anything in some state.
 fn wanted_present(
     context: &Context<'_>,
     session: &SessionId,
-    text: &str,
+    prompt: &ScannedPrompt<'_>,
 ) -> Result<Option<SessionState>, Refusal> {
-    let idle =
-        |present| prompt::decide(text, KeywordPolicy::Explicit, present) == PromptDecision::Nothing;
+    let idle = |present| prompt.decide(KeywordPolicy::Explicit, present) == PromptDecision::Nothing;
     if [SessionState::Idle, SessionState::Active, SessionState::Blocked].into_iter().all(idle) {
         return Ok(None);
     }
@@ -127,7 +141,7 @@ fn blocked(snapshot: &Snapshot) -> Option<Mode> {
 fn phrase(
     context: &Context<'_>,
     session: &SessionId,
-    text: &str,
+    prompt: &ScannedPrompt<'_>,
     present: SessionState,
     mode: Mode,
 ) -> Result<Prompted, Refusal> {
@@ -135,7 +149,7 @@ fn phrase(
     let config = load(context, &store).ok();
     let word = config.as_ref().and_then(|config| config.get("keywords")?.value.as_str());
     let keywords = word.and_then(KeywordPolicy::parse).unwrap_or_default();
-    match prompt::decide(text, keywords, present) {
+    match prompt.decide(keywords, present) {
         PromptDecision::Start(wanted) => begin(context, session, &wanted),
         PromptDecision::Suggest(_) => {
             let text = format!(
@@ -151,18 +165,20 @@ fn phrase(
 fn resume(context: &Context<'_>, session: &SessionId) -> Result<Prompted, Refusal> {
     let Some(found) = read_session(context, session)? else { return Ok(Prompted::Nothing) };
     let Some(mode) = blocked(&found.read.snapshot) else { return Ok(Prompted::Nothing) };
-    let wanted = ModeStart { mode, linked: Vec::new(), task: "", form: prompt::CallForm::Call };
+    let wanted = ModeStart { mode, linked: Vec::new(), task: "", form: CallForm::Call };
     begin(context, session, &wanted)
 }
 
-/// Tells the agent what the active mode asks for now.
+/// Tells the agent what the active mode asks for now, also after an interrupt.
 fn go_on(context: &Context<'_>, session: &SessionId) -> Result<Prompted, Refusal> {
-    notes::spoken(context, session)?;
+    notes::continued(context, session)?;
     let Some(found) = read_session(context, session)? else { return Ok(Prompted::Nothing) };
     let snapshot = &found.read.snapshot;
     let active =
         Mode::STOP_PRIORITY.into_iter().find_map(|mode| Some((mode, snapshot.active(mode)?)));
     let Some((mode, document)) = active else { return Ok(Prompted::Nothing) };
-    let text = stop::format_hold(mode, document, context.dialect);
-    Ok(Prompted::Replied(PromptReply::for_agent(context, &text)))
+    let agent = hold_text::format_instruction(mode, document, context.dialect);
+    let how = hold_text::format_stop_word(context.dialect);
+    let person = format!("{} continues. {how}", mode.title());
+    Ok(Prompted::Replied(PromptReply::for_both(context, &agent, &person)))
 }

@@ -7,7 +7,7 @@ use omx_prompt::{CallForm, CancelCall, CancelReach};
 
 use super::is_driven;
 use super::prompt::{CancelRest, PromptReply, Prompted};
-use crate::cancel::{CancelBreadth, CancelRequest, RunProcesses};
+use crate::cancel::{CancelBreadth, CancelRequest, RunProcesses, SessionOrigin};
 use crate::context::Context;
 
 /// Cancels, and says what was cancelled.
@@ -28,12 +28,18 @@ pub(super) fn cancel(
     };
     // A hook has no time to wait for a run's process; `CancelRest` reports that it is left.
     let runs = RunProcesses::Leave;
-    let request =
-        CancelRequest { project: None, session: session_id, id_prefix: None, breadth, runs };
+    let request = CancelRequest {
+        project: None,
+        session: session_id,
+        origin: SessionOrigin::Own,
+        id_prefix: None,
+        breadth,
+        runs,
+    };
     let store = context.store()?;
     let report = match crate::cancel::cancel(context, &request) {
         Err(refusal) if !matches!(refusal.code, RefusalCode::Busy | RefusalCode::Io) => {
-            let text = format!("Nothing was cancelled: {}", refusal.message);
+            let text = format!("Nothing was cancelled: {}.", refusal.message);
             let reply = PromptReply::for_both(context, &format!("{text} Tell the person."), &text);
             return Ok(Prompted::Replied(reply));
         }
@@ -58,7 +64,9 @@ pub(super) fn cancel(
         CancelBreadth::EverySession => CancelRest::EverySession,
         CancelBreadth::Scope(_) | CancelBreadth::Finish => CancelRest::Session,
     };
-    let text = report.lines.join(" ");
+    // Not every host knows omx's calls as commands of its own; `$name` is a prompt in all.
+    let call = format!("Run {} to resume.", context.dialect.autopilot_command);
+    let text = report.lines.join(" ").replace(&call, "Type $autopilot to resume.");
     let agent = format!("{text} The person cancelled: stop working on it.");
     Ok(Prompted::Cancelled { reply: PromptReply::for_both(context, &agent, &text), rest })
 }

@@ -5,10 +5,12 @@ use omx_kernel::bare_call::{self, OtherRun};
 use omx_kernel::document::DocumentStatus;
 use omx_kernel::ids::slug;
 use omx_kernel::outcome::RunEnding;
-use omx_kernel::session_events::shorten;
+use omx_kernel::session_events::{self, shorten};
 use omx_kernel::start::{self, StartOutcome, StartRequest};
 use omx_kernel::write::WriteContext;
-use omx_kernel::{Document, Mode, Refusal, RefusalCode, RunId, Scope, SessionId, Snapshot, stop};
+use omx_kernel::{
+    Document, Mode, Refusal, RefusalCode, RunId, Scope, SessionId, Snapshot, hold_text,
+};
 use omx_prompt::ModeStart;
 use omx_store::{ArtifactFolder, EventKind, LockedStore, Store};
 
@@ -107,13 +109,17 @@ fn begun(
     }
     let mut after = snapshot.clone();
     after.documents.extend(plan.writes);
+    if plan.outcome == StartOutcome::AlreadyRunning && snapshot.activity.interrupted {
+        // The person calls the run that they interrupted.
+        if let Some(activity) = session_events::record_continue(&snapshot.activity, now) {
+            let _ = locked.write_activity(&scope, &activity, now);
+        }
+    }
     if plan.outcome.begins_work() {
         // A new run starts with fresh counters, but keeps the record of cleared documents.
         let mut activity = snapshot.activity.clone();
         activity.last_seen = Some(now);
-        activity.holds_in_a_row = 0;
-        activity.same_fingerprint = 0;
-        activity.fingerprint = None;
+        activity.reset_holds();
         activity.interrupted = false;
         activity.last_tool = None;
         let _ = locked.write_activity(&scope, &activity, now);
@@ -205,7 +211,7 @@ impl BegunMode<'_> {
         let title = mode.title();
         let document = self.after.active(mode);
         let state = document
-            .map(|document| stop::format_hold(mode, document, context.dialect))
+            .map(|document| hold_text::format_instruction(mode, document, context.dialect))
             .unwrap_or_default();
         let linked: Vec<&str> = self.wanted.linked.iter().map(|mode| mode.name()).collect();
         let with = if linked.is_empty() {
@@ -227,28 +233,29 @@ impl BegunMode<'_> {
             .filter(|task| self.how == StartOutcome::Resumed && !task.is_empty())
             .map(|task| format!(" Task: {}.", shorten(task)))
             .unwrap_or_default();
-        let origin = self.describe_origin(context);
+        let origin = self.describe_origin(context, "the person");
         let agent = format!(
             "{headline}{place}{task}{origin} {state}. Follow the skill {0}; record every change of phase with state_write (mode {0}, session_id {session}).",
             mode.name()
         );
+        let origin = self.describe_origin(context, "you");
         let person = format!(
-            "{headline}.{task}{origin} It works until it is done; type {} to stop it.",
-            context.dialect.cancel_word
+            "{headline}.{task}{origin} The agent works until it is finished. {}",
+            hold_text::format_stop_word(context.dialect)
         );
         PromptReply::for_both(context, &agent, &person)
     }
 
     /// Where a resumed run comes from, and why it had stopped.
-    fn describe_origin(&self, context: &Context<'_>) -> String {
+    fn describe_origin(&self, context: &Context<'_>, person: &str) -> String {
         let Some(found) = self.found.as_ref().filter(|_| self.how == StartOutcome::Resumed) else {
             return String::new();
         };
         let document = &found.document;
         let how = match document.status() {
-            DocumentStatus::Ended(RunEnding::Blocked) => "waited for the person",
-            DocumentStatus::Ended(RunEnding::Failed) => "had failed",
-            DocumentStatus::Ended(_) => "was cancelled",
+            DocumentStatus::Ended(RunEnding::Blocked) => format!("stopped to wait for {person}"),
+            DocumentStatus::Ended(RunEnding::Failed) => "failed".to_owned(),
+            DocumentStatus::Ended(_) => "was cancelled".to_owned(),
             DocumentStatus::Active => return String::new(),
         };
         let age = bare_call::format_ended(document, context.now());
@@ -258,7 +265,9 @@ impl BegunMode<'_> {
             None => String::new(),
         };
         let why = document.get_str("error").filter(|error| !error.is_empty());
-        let why = why.map(|error| format!(": {}", shorten(error))).unwrap_or_default();
+        let why = why
+            .map(|error| format!(": {}", shorten(hold_text::describe_error(error))))
+            .unwrap_or_default();
         format!(" It {how} {age}{from}{why}.")
     }
 }

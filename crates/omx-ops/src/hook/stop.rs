@@ -1,12 +1,16 @@
 //! Handles an agent's Stop: the kernel's rule decides, the documents count.
 
+use omx_kernel::hold_text::format_stop_word;
 use omx_kernel::session_events::{self, SessionWorkState};
-use omx_kernel::stop::{AllowReason, StopCause, StopDecision, StopEvent, StoppingAgent, decide};
-use omx_kernel::{Mode, Refusal, RunId, SessionId, Snapshot};
+use omx_kernel::stop::{
+    AllowReason, DEFAULT_MAX_HOLDS, StopCause, StopDecision, StopEvent, StopHold, StoppingAgent,
+    decide,
+};
+use omx_kernel::{Refusal, RunId, Scope, SessionId, Snapshot};
 use omx_store::runs::Liveness;
-use omx_store::{EventKind, Store};
+use omx_store::{EventKind, LockedStore, Store};
 
-use super::{folder, read_active_session, write_all};
+use super::{event_of, folder, read_active_session, write_all};
 use crate::cancel::settle_cancel;
 use crate::config::{load, span_seconds};
 use crate::context::Context;
@@ -27,14 +31,12 @@ pub struct StopSeen<'a> {
 pub enum StopOutcome {
     /// The agent may stop.
     Allowed(AllowReason),
-    /// The agent has to continue, with this message.
+    /// The agent has to continue, with this message, which the host also shows the person.
     Held(String),
     /// The agent may stop, and the person learns that a limit was reached.
     RanOut {
-        /// The mode.
-        mode: Mode,
-        /// The limit.
-        error: String,
+        /// What they read.
+        notice: String,
     },
 }
 
@@ -52,6 +54,7 @@ pub fn stop(
     }
     let now = context.now();
     let event = event(context, &found.store, &found.read.snapshot, session, seen);
+    // Progress changes how a hold is counted, not whether the agent may stop.
     if let StopDecision::Allow(why) = decide(&found.read.snapshot, &event, context.dialect, now) {
         return Ok(StopOutcome::Allowed(why));
     }
@@ -59,21 +62,38 @@ pub fn stop(
     let read = locked.scope(&found.scope)?;
     let progress = Some(fingerprint(&found.store, &read.snapshot, seen));
     let event = StopEvent { progress, ..event };
-    let (outcome, activity) = match decide(&read.snapshot, &event, context.dialect, now) {
+    let end = match decide(&read.snapshot, &event, context.dialect, now) {
         StopDecision::Allow(why) => return Ok(StopOutcome::Allowed(why)),
         StopDecision::Hold(hold) => {
-            let writes = [(hold.mode, hold.document)];
-            write_all(context, &locked, &found.scope, EventKind::Held, &writes)?;
-            (StopOutcome::Held(hold.text), hold.activity)
+            // A hold that cannot be counted must not happen: it would have no bound.
+            locked.write_activity(&found.scope, &hold.activity, now)?;
+            log_hold(context, &locked, &found.scope, &read.snapshot, &hold)?;
+            let how = format_stop_word(context.dialect);
+            return Ok(StopOutcome::Held(format!("{} {how}", hold.text)));
         }
-        StopDecision::Exhausted(end) => {
-            write_all(context, &locked, &found.scope, EventKind::RanOut, &end.writes)?;
-            (StopOutcome::RanOut { mode: end.mode, error: end.error }, end.activity)
-        }
+        StopDecision::Exhausted(end) => end,
     };
-    // The document counts the iteration, so losing the activity record is harmless.
-    let _ = locked.write_activity(&found.scope, &activity, now);
-    Ok(outcome)
+    write_all(context, &locked, &found.scope, EventKind::RanOut, &end.writes)?;
+    let _ = locked.write_activity(&found.scope, &end.activity, now);
+    Ok(StopOutcome::RanOut { notice: end.notice })
+}
+
+/// Writes the document if the hold changes it, and logs the hold either way.
+fn log_hold(
+    context: &Context<'_>,
+    locked: &LockedStore,
+    scope: &Scope,
+    snapshot: &Snapshot,
+    hold: &StopHold,
+) -> Result<(), Refusal> {
+    if let Some(document) = &hold.document {
+        locked.write(scope, hold.mode, document)?;
+    }
+    let document = hold.document.as_ref().or_else(|| snapshot.active(hold.mode));
+    let events =
+        document.map(|document| event_of(context, EventKind::Held, scope, hold.mode, document));
+    locked.log(events.as_slice());
+    Ok(())
 }
 
 fn event(
@@ -85,19 +105,24 @@ fn event(
 ) -> StopEvent {
     let self_driven =
         if is_driven(store, session) { snapshot.active_modes().collect() } else { Vec::new() };
-    // An unreadable configuration sets no budget.
+    // An unreadable configuration sets no budget and leaves the other bounds as they are.
     let config = load(context, store).ok();
     let time_budget = config.as_ref().and_then(|config| {
         let span = config.get("budget.time")?.value.as_str()?;
         i64::try_from(span_seconds(span)?).ok()?.checked_mul(1_000)
     });
+    let max_holds = config
+        .as_ref()
+        .and_then(|config| config.get("limits.max_holds")?.value.as_u64())
+        .map_or(DEFAULT_MAX_HOLDS, |most| u32::try_from(most).unwrap_or(u32::MAX));
     StopEvent {
         cause: seen.cause,
         agent: seen.agent,
         cancel_requested: false,
         self_driven,
-        progress: Some(fingerprint(store, snapshot, seen)),
+        progress: None,
         time_budget,
+        max_holds,
     }
 }
 

@@ -157,7 +157,7 @@ fn check_changed(
             Some(model) => vec![Some(model)],
             None => tiers.iter().map(Option::as_deref).collect(),
         };
-        check_money_budget(agent, &models, &spec.prices)?;
+        check_money_budget(agent, &models, &spec.prices, context.dialect)?;
     }
     Ok(())
 }

@@ -19,6 +19,12 @@ pub trait RunLauncher: Sync {
         None
     }
 
+    /// Whether the caller is part of a conversation that the person has with a host's
+    /// agent, as the process tree shows.
+    fn is_in_conversation(&self, _dialect: Dialect) -> bool {
+        false
+    }
+
     /// The environment for git.
     fn environment(&self) -> BTreeMap<OsString, OsString>;
 

@@ -43,7 +43,7 @@ impl RunSelector {
 }
 
 /// Refuses an operation that is up to the person if an agent of a run calls it.
-pub(super) fn refuse_to_agents(
+pub(crate) fn refuse_to_agents(
     context: &Context<'_>,
     store: &Store,
     act: &str,

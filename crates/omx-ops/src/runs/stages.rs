@@ -12,15 +12,15 @@ const KEYS: [&str; 4] = ["name", "role", "prompt", "model"];
 /// The stages of a built-in preset; defaults to the default preset.
 pub fn preset_stages(name: Option<&str>) -> Result<Vec<PipelineStage>, Refusal> {
     let name = name.unwrap_or(presets::DEFAULT);
-    let roles = presets::stage_roles(name)
+    let stages = presets::stage_names(name)
         .ok_or_else(|| Refusal::invalid_input(format!("there is no preset {name:?}")))?;
-    let stage = |role: &&str| PipelineStage {
-        name: (*role).to_owned(),
-        role: (*role).to_owned(),
+    let stage = |name: &&str| PipelineStage {
+        name: (*name).to_owned(),
+        role: presets::stage_role(name).to_owned(),
         prompt: String::new(),
         model: None,
     };
-    Ok(roles.iter().map(stage).collect())
+    Ok(stages.iter().map(stage).collect())
 }
 
 /// Reads stages from a file.

@@ -228,7 +228,7 @@ fn check(
             Some(model) => vec![Some(model)],
             None => tiers.iter().map(Option::as_deref).collect(),
         };
-        check_money_budget(agent, &models, &prices)?;
+        check_money_budget(agent, &models, &prices, context.dialect)?;
     }
     let allow = request.allow.map(|allow| allow.as_str().to_owned()).or_else(|| setting("allow"));
     Ok(RunSpec {

@@ -4,7 +4,9 @@
 use std::path::{Path, PathBuf};
 
 use omx_kernel::Mode;
-use omx_prompt::{CancelReach, KeywordPolicy, PromptDecision, SessionState, decide, explain};
+use omx_prompt::{CancelReach, KeywordPolicy, PromptDecision, SessionState, explain};
+
+use crate::decide;
 
 /// A record of the corpus.
 struct Record {

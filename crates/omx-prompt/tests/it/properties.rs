@@ -5,10 +5,11 @@ use std::time::{Duration, Instant};
 
 use omx_kernel::Mode;
 use omx_prompt::{
-    CallForm, CandidateVerdict, KeywordPolicy, PromptDecision, RejectReason, SessionState, decide,
-    explain,
+    CallForm, CandidateVerdict, KeywordPolicy, PromptDecision, RejectReason, SessionState, explain,
 };
 use proptest::prelude::*;
+
+use crate::decide;
 
 fn plain(text: &str) -> PromptDecision<'_> {
     decide(text, KeywordPolicy::Explicit, SessionState::Idle)

@@ -12,6 +12,7 @@ use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
 
+use omx_kernel::Dialect;
 use omx_kernel::git_settings::is_for_agents;
 use omx_store::remove_tree;
 
@@ -54,14 +55,14 @@ impl Checkout {
             copy(&from, &folder.join(to))?;
         }
         copy(&self.git_dir().join("index"), &folder.join("index"))?;
-        write_new(&folder.join("config"), self.agent_config().as_bytes())?;
+        write_new(&folder.join("config"), self.agent_config(branch).as_bytes())?;
         // Only a folder with this file is a git directory.
         write_new(&folder.join("HEAD"), format!("ref: {reference}\n").as_bytes())
     }
 
     /// The configuration for an agent: how files are stored, and who the person is. Nothing
     /// that names a program, and no remote.
-    fn agent_config(&self) -> String {
+    fn agent_config(&self, branch: &BranchName) -> String {
         let get = |key: &str| self.settings().get(key);
         let format = get("extensions.objectformat");
         let version = u8::from(format.is_some());
@@ -78,8 +79,9 @@ impl Checkout {
             line(key, value);
         }
         if get("user.email").is_none() {
-            line("user.name", "omx");
-            line("user.email", "omx@localhost");
+            let name = Dialect::of_branch(branch.as_str()).name;
+            line("user.name", name);
+            line("user.email", &format!("{name}@localhost"));
         }
         text
     }

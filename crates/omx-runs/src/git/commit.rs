@@ -1,5 +1,7 @@
 //! Commits a run's work on its own branch.
 
+use omx_kernel::Dialect;
+
 use super::error::GitError;
 use super::names::{BranchName, CommitId};
 use super::place::{Checkout, Head, commit};
@@ -81,14 +83,10 @@ impl Checkout {
             .durable()
             .work();
         if identity == CommitIdentity::Omx {
-            for (name, value) in [
-                ("GIT_AUTHOR_NAME", "omx"),
-                ("GIT_AUTHOR_EMAIL", "omx@localhost"),
-                ("GIT_COMMITTER_NAME", "omx"),
-                ("GIT_COMMITTER_EMAIL", "omx@localhost"),
-            ] {
-                call = call.env(name, value);
-            }
+            let name = Dialect::of_branch(branch.as_str()).name;
+            let email = format!("{name}@localhost");
+            call = call.env("GIT_AUTHOR_NAME", name).env("GIT_AUTHOR_EMAIL", &email);
+            call = call.env("GIT_COMMITTER_NAME", name).env("GIT_COMMITTER_EMAIL", &email);
         }
         let commit = commit(&call.output()?)?;
         let update = ["update-ref", "-m", "step", &branch.reference()];

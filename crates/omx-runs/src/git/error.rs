@@ -74,8 +74,8 @@ pub enum GitError {
     },
     /// What git would execute changed since the run started.
     #[error(
-        "the configuration of the repository changed since the run started: {}; omx calls git \
-         there only if it is as it was", changes.join("; ")
+        "the configuration of the repository changed since the run started: {}; git is \
+         called there only if it is as it was", changes.join("; ")
     )]
     RepositoryChanged {
         /// What changed.

@@ -90,7 +90,8 @@ impl LockedStore {
             let names: Vec<String> =
                 read.snapshot.documents.keys().map(|mode| mode.file_name()).collect();
             let is_quiet = |name: &String| FileStamp::read(&folder, name).is_some_and(is_old);
-            if read.is_noteworthy() || !names.iter().all(is_quiet) {
+            let is_active = read.snapshot.active_modes().next().is_some();
+            if is_active || !read.unreadable.is_empty() || !names.iter().all(is_quiet) {
                 continue;
             }
             for name in names.iter().chain(&read.leftovers) {

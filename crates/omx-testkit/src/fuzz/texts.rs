@@ -158,7 +158,7 @@ fn fitting(rng: &mut Random, name: &str) -> String {
         "linked_to" => word(&["autopilot", "ralph", ""]),
         "waiting" => r#"{"kind":"network"}"#.to_owned(),
         "handoff_artifacts" => {
-            r#"{"ralplan":{"plan_path":"plan.md","test_spec_path":"plan.md"},"ralph":{"changed_files":["a"],"evidence":["b"]}}"#.to_owned()
+            r#"{"ralplan":{"plan_path":"plan.md","test_spec_path":"audit.json"},"ralph":{"changed_files":["a"],"evidence":[{"command":"t","exit_code":0}]}}"#.to_owned()
         }
         "review_verdict" => format!(
             r#"{{"recommendation":{},"architectural_status":{},"clean":{}}}"#,

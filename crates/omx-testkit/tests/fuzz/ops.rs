@@ -1,6 +1,6 @@
 //! Requests of any content, one after another, on documents of any content.
 
-use omx_kernel::{Refusal, RefusalCode, Value};
+use omx_kernel::{Document, Refusal, RefusalCode, Value};
 use omx_ops::{
     Context, RequestFields, cancel, parse_fields, state_clear, state_get_status, state_list_active,
     state_read, state_write, status,
@@ -148,6 +148,19 @@ fn check(
     }
 }
 
+/// Whether a document is that of an active run. One that also names an ending, by its
+/// outcome or its phase, is not.
+fn is_active(fields: &[(String, String)]) -> bool {
+    let field = |name: &str| {
+        let text = last(fields, name)?;
+        let word = serde_json::from_str::<String>(text).map(|word| Value::string(&word));
+        Some((name.to_owned(), word.unwrap_or_else(|_| Value::null())))
+    };
+    let named = ["run_outcome", "current_phase", "phase"].into_iter().filter_map(field);
+    let active = ("active".to_owned(), Value::bool(last(fields, "active") == Some("true")));
+    Document::new(std::iter::once(active).chain(named).collect()).is_active()
+}
+
 /// A document that was written over: what is not omx's own is as it was.
 fn kept(
     operation: Operation,
@@ -163,8 +176,8 @@ fn kept(
     let (old, new) = (number(was).unwrap_or(0), number(&now).expect("a revision"));
     assert!(new > old || old == u64::MAX, "revision {old} became {new}\n{}", said());
     let says = |name: &str| last(request, name) == Some("true");
-    let was_live = last(was, "active") == Some("true");
-    let is_live = last(&now, "active") == Some("true");
+    let was_live = is_active(was);
+    let is_live = is_active(&now);
     if operation == Operation::Write && !was_live && is_live && !says("resume") {
         // A new run begins with nothing of the old one.
         return;

@@ -2,10 +2,11 @@
 
 use std::io::{self, BufRead, IsTerminal};
 
+use omx_kernel::cancel::CancelTarget;
 use omx_kernel::{Dialect, Mode, Refusal, RefusalCode, SessionId, Value};
 use omx_ops::{
     CancelBreadth, CancelOptions, CancelReport, CancelRequest, Context, cancel,
-    sessions_with_active_modes,
+    sessions_to_choose_from,
 };
 use omx_runs::stop::RunTermination;
 
@@ -107,18 +108,21 @@ fn choose_on_terminal(
     context: &Context<'_>,
     options: CancelOptions,
 ) -> Result<Option<CancelOptions>, Refusal> {
-    let sessions: Vec<(SessionId, Vec<Mode>)> = sessions_with_active_modes(context)?;
+    let request = CancelRequest::try_from(options.clone())?;
+    let CancelBreadth::Scope(target) = request.breadth else { return Ok(None) };
+    let sessions = sessions_to_choose_from(context, target)?;
     output::note("Modes are active in several sessions:");
     for (index, (session, modes)) in sessions.iter().enumerate() {
-        let modes: Vec<&str> = modes.iter().map(|mode| mode.name()).collect();
+        let modes: Vec<&str> = modes.all().map(Mode::name).collect();
         output::note(&format!("  {}) {session} ({})", index + 1, modes.join(", ")));
     }
-    let all = if options.mode.is_none() { ", a for all" } else { "" };
+    let is_everything = target == CancelTarget::Everything;
+    let all = if is_everything { ", a for all" } else { "" };
     output::prompt(&format!("Cancel which? [1-{}{all}, Enter for none]", sessions.len()));
     let mut answer = String::new();
     let _ = io::stdin().lock().read_line(&mut answer);
     Ok(match answer.trim() {
-        "a" if options.mode.is_none() => Some(CancelOptions { every_session: true, ..options }),
+        "a" if is_everything => Some(CancelOptions { every_session: true, ..options }),
         answer => {
             let index = answer.parse::<usize>().ok().and_then(|number| number.checked_sub(1));
             let chosen = index.and_then(|index| sessions.into_iter().nth(index));

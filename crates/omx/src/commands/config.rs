@@ -26,7 +26,9 @@ pub fn run(operation: ConfigOperation, global: &GlobalArgs, by_name: Dialect) ->
         ConfigOperation::Get(args) => get(context, &args, format),
         ConfigOperation::Set(args) => set(context, &args),
         ConfigOperation::Path(args) => path(context, &args, format),
-        ConfigOperation::Schema => Ok(output::value(&config::schema(), Format::Text)),
+        ConfigOperation::Schema => {
+            Ok(output::value(&config::schema(context.dialect), Format::Text))
+        }
     })
 }
 

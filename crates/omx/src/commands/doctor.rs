@@ -22,7 +22,6 @@ use crate::cli::GlobalArgs;
 use crate::cli_setup::DoctorArgs;
 use crate::edge;
 use crate::exit::Exit;
-use crate::help;
 use crate::output::{self, Format};
 use crate::terminal::{FAILURE, PaintedLine, Palette, SUCCESS, WARNING};
 
@@ -53,7 +52,7 @@ pub fn run(args: &DoctorArgs, global: &GlobalArgs, by_name: Dialect) -> Exit {
         // Remedies are commands that use the name of the default dialect.
         for finding in &mut report.findings {
             let remedy = finding.remedy.take();
-            finding.remedy = remedy.map(|text| help::name_in(&text, context.dialect));
+            finding.remedy = remedy.map(|text| context.dialect.localize(&text).into_owned());
         }
         let exit = match format {
             Format::Json => output::value(&value(&report, &done), format),

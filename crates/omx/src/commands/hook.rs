@@ -43,7 +43,7 @@ pub fn run(host: HostKind, event: Option<&str>, by_name: Dialect) -> Exit {
             watch(begun);
         }
         let handled = answer(&payload, by_name).unwrap_or(HookOutput::Empty.into());
-        say(&handled.output.format_line(host, &payload.name));
+        say(&handled.output.format_line(host, &payload.name, edge::text));
         if let (HookFollowUp::FinishCancel(rest), Some(session)) =
             (handled.follow_up, &payload.session)
         {

@@ -89,7 +89,8 @@ fn agents(context: &Context<'_>, format: Format) -> Result<Exit, Refusal> {
 
 fn load(context: &Context<'_>) -> Result<Vec<Role>, Refusal> {
     let store = context.store()?;
-    catalog::load_roles(store.tree()).map_err(|error| Refusal::invalid_input(error.to_string()))
+    catalog::load_roles(store.tree(), context.dialect)
+        .map_err(|error| Refusal::invalid_input(error.to_string()))
 }
 
 fn fields(role: &Role) -> Vec<(String, Value)> {
@@ -151,7 +152,8 @@ fn modes(format: Format) -> Exit {
 
 fn load_skills(context: &Context<'_>) -> Result<Vec<Skill>, Refusal> {
     let store = context.store()?;
-    catalog::load_skills(store.tree()).map_err(|error| Refusal::invalid_input(error.to_string()))
+    catalog::load_skills(store.tree(), context.dialect)
+        .map_err(|error| Refusal::invalid_input(error.to_string()))
 }
 
 fn skill_fields(skill: &Skill) -> Vec<(String, Value)> {

@@ -3,7 +3,6 @@
 use std::io::{self, BufReader, BufWriter};
 use std::path::Path;
 
-use omx_kernel::message::MessageReader;
 use omx_kernel::{ChildContext, Dialect, Refusal};
 use omx_mcp::{McpServer, ToolGroup, serve};
 
@@ -65,8 +64,7 @@ fn server(
     global: &GlobalArgs,
     by_name: Dialect,
 ) -> Result<McpServer<'static>, Refusal> {
-    let mut context = edge::context(global, by_name, "mcp")?;
-    context.reader = MessageReader::Program;
+    let context = edge::context(global, by_name, "mcp")?;
     let groups = args.tools.iter().map(|name| {
         ToolGroup::parse(name).ok_or_else(|| {
             let known = ToolGroup::ALL.map(ToolGroup::as_str).join(", ");

@@ -10,6 +10,7 @@ mod guard;
 pub mod hook;
 mod hud;
 mod launch;
+mod limit;
 mod list;
 mod mcp;
 mod pages;
@@ -27,6 +28,7 @@ use omx_ops::{Context, RequestFields};
 
 use crate::cli::{Cli, Command, GlobalArgs};
 use crate::cli_host::HookCommand;
+use crate::cli_runs::{RunsArgs, RunsListArgs, RunsOperation};
 use crate::edge;
 use crate::exit::Exit;
 use crate::output::{self, Format};
@@ -34,12 +36,20 @@ use crate::output::{self, Format};
 /// Runs a command.
 pub fn run(cli: Cli, by_name: Dialect) -> Exit {
     let global = cli.global;
+    // A wrong dialect in the environment does not keep pages from being printed.
+    let page_dialect = || edge::dialect(&global, by_name).unwrap_or(by_name);
     match cli.command {
         None => status::overview(&global, by_name),
         Some(Command::State(args)) => state::run(args.operation, &global, by_name),
         Some(Command::Status(args)) => status::run(&args, &global, by_name),
         Some(Command::Hud(args)) => hud::run(&args, &global, by_name),
         Some(Command::Cancel(args)) => cancel::run(&args, &global, by_name),
+        Some(Command::Resume(args)) => {
+            let list = RunsListArgs { all: false, json: args.json };
+            let operation = Some(RunsOperation::Resume(args));
+            runs::run(RunsArgs { operation, list }, &global, by_name)
+        }
+        Some(Command::Limit(args)) => limit::run(&args, &global, by_name),
         Some(Command::Config(args)) => config::run(args.operation, &global, by_name),
         Some(Command::Trust(args)) => trust::run(&args, &global, by_name),
         Some(Command::Autopilot(args)) => conduct::task(Mode::Autopilot, args, &global, by_name),
@@ -65,15 +75,17 @@ pub fn run(cli: Cli, by_name: Dialect) -> Exit {
                 hook::explain(&args.prompt.join(" "), &global, by_name)
             }
             None => match args.host {
-                Some(host) => hook::run(host, args.event.as_deref(), by_name),
+                Some(host) => {
+                    hook::run(host, args.event.as_deref(), global.dialect.unwrap_or(by_name))
+                }
                 None => Exit::Failed,
             },
         },
         Some(Command::Version(flag)) => {
             pages::version(Format::from_flag(flag.json), &global, by_name)
         }
-        Some(Command::Completions(args)) => pages::completions(args.shell, by_name),
-        Some(Command::Man(args)) => pages::man(args.dir.as_deref(), by_name),
+        Some(Command::Completions(args)) => pages::completions(args.shell, page_dialect()),
+        Some(Command::Man(args)) => pages::man(args.dir.as_deref(), page_dialect()),
     }
 }
 

@@ -4,9 +4,9 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use omx_host::setup::{
-    ApplyError, FragmentSlot, Manifest, RealDisk, SetupCatalog, SetupFileChange, SetupNote,
-    SetupNoteKind, SetupPaths, SetupPlan, SetupScope, SkillFile, apply, lock_setup, plan_setup,
-    plan_uninstall, unified_diff,
+    ApplyError, FileRecord, FragmentSlot, Manifest, RealDisk, SetupCatalog, SetupFileChange,
+    SetupNote, SetupNoteKind, SetupPaths, SetupPlan, SetupScope, SkillFile, apply, lock_setup,
+    plan_setup, plan_uninstall, unified_diff,
 };
 use omx_host::{CatalogError, HostKind, Skill, catalog, guidance};
 use omx_kernel::{Dialect, EscapedText, GuardedAct, Refusal, RefusalCode, Value};
@@ -115,7 +115,20 @@ fn paths(context: &Context<'_>, scope: &str) -> Result<SetupPaths, Refusal> {
             hooked_for_all(&edge::setup_paths(context.dialect, SetupScope::User)?)?
         }
     };
-    Ok(SetupPaths { hooked, ..edge::setup_paths(context.dialect, scope)? })
+    let others = Dialect::ALL.into_iter().filter(|dialect| *dialect != context.dialect);
+    let of_others = others.flat_map(|dialect| whole_files(dialect, &scope)).collect();
+    Ok(SetupPaths { hooked, of_others, ..edge::setup_paths(context.dialect, scope)? })
+}
+
+/// The files that the setup of a dialect wrote as a whole. A manifest that cannot be read
+/// names none.
+fn whole_files(dialect: Dialect, scope: &SetupScope) -> Vec<PathBuf> {
+    let paths = edge::setup_paths(dialect, scope.clone()).ok();
+    let manifest = paths.and_then(|paths| Manifest::load(&paths.manifest()).ok().flatten());
+    let files = manifest.map(|manifest| manifest.files).unwrap_or_default();
+    let is_whole =
+        |file: &FileRecord| file.parts.iter().any(|part| part.slot == FragmentSlot::Whole);
+    files.into_iter().filter(is_whole).map(|file| file.path).collect()
 }
 
 /// The hosts whose hooks are installed for all projects.
@@ -163,12 +176,17 @@ pub(super) fn load_catalog(
         SetupScope::User => PathBuf::new(),
         SetupScope::Project(_) => context.store()?.tree().to_owned(),
     };
+    let dialect = context.dialect;
     let broken = |error: CatalogError| Refusal::invalid_input(error.to_string());
     let file = |skill: Skill| SkillFile { name: skill.name, text: skill.text };
     Ok(SetupCatalog {
-        roles: catalog::load_roles(&tree).map_err(broken)?,
-        skills: catalog::load_skills(&tree).map_err(broken)?.into_iter().map(file).collect(),
-        guidance: HostKind::ALL.map(|host| (host, guidance(host).to_owned())).to_vec(),
+        roles: catalog::load_roles(&tree, dialect).map_err(broken)?,
+        skills: catalog::load_skills(&tree, dialect)
+            .map_err(broken)?
+            .into_iter()
+            .map(file)
+            .collect(),
+        guidance: HostKind::ALL.map(|host| (host, guidance(host, dialect))).to_vec(),
     })
 }
 

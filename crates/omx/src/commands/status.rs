@@ -2,7 +2,7 @@
 
 use omx_kernel::time::format_age;
 use omx_kernel::{Dialect, ForeignText, SessionId};
-use omx_ops::{StatusReport, StatusRequest, status};
+use omx_ops::{MISNAMED, StatusReport, StatusRequest, WaitingMode, status};
 
 use super::with_context;
 use crate::cli::GlobalArgs;
@@ -25,7 +25,7 @@ pub fn run(args: &StatusArgs, global: &GlobalArgs, by_name: Dialect) -> Exit {
         let report = status(context, &request)?;
         Ok(match format {
             Format::Json => output::value(&report.value(), format),
-            Format::Text => output::lines(&lines(&report, context.dialect)),
+            Format::Text => output::lines(&lines(&report, &request, context.dialect)),
         })
     })
 }
@@ -33,15 +33,16 @@ pub fn run(args: &StatusArgs, global: &GlobalArgs, by_name: Dialect) -> Exit {
 /// Shows the same and a hint, when omx is called without a command.
 pub fn overview(global: &GlobalArgs, by_name: Dialect) -> Exit {
     with_context(global, by_name, Format::Text, |context| {
-        let report = status(context, &StatusRequest::default())?;
-        let mut lines = lines(&report, context.dialect);
+        let request = StatusRequest::default();
+        let report = status(context, &request)?;
+        let mut lines = lines(&report, &request, context.dialect);
         lines.push(String::new());
         lines.push(format!("Run {} --help for a list of commands.", context.dialect.name));
         Ok(output::lines(&lines))
     })
 }
 
-fn lines(report: &StatusReport, dialect: Dialect) -> Vec<String> {
+fn lines(report: &StatusReport, request: &StatusRequest, dialect: Dialect) -> Vec<String> {
     let mut lines = Vec::new();
     if report.active.is_empty() {
         lines.push(format!("No active modes in {}.", report.root.display()));
@@ -55,8 +56,9 @@ fn lines(report: &StatusReport, dialect: Dialect) -> Vec<String> {
                 None => format!("Stop is not held in session {session}: {}.", stop.why),
             });
         }
-        lines.push(format!("To stop, run {} cancel.", dialect.name));
+        lines.push(stop_line(report, request, dialect));
     }
+    lines.extend(report.waiting.iter().map(|waiting| waiting_line(waiting, dialect)));
     for id in &report.foreign {
         let program = dialect.name;
         lines.push(format!(
@@ -66,7 +68,48 @@ fn lines(report: &StatusReport, dialect: Dialect) -> Vec<String> {
     for found in &report.unreadable {
         lines.push(format!("Unreadable: {}", found.error));
     }
+    for found in &report.misnamed {
+        lines.push(format!("Unreadable: {}: {MISNAMED}", found.path.display()));
+    }
     lines
+}
+
+/// The command that stops what is shown. Without a session it would be ambiguous where
+/// several are active.
+fn stop_line(report: &StatusReport, request: &StatusRequest, dialect: Dialect) -> String {
+    let program = dialect.name;
+    let mut sessions: Vec<&SessionId> =
+        report.active.iter().filter_map(|active| active.scope.session()).collect();
+    sessions.dedup();
+    match (&request.session, sessions.as_slice()) {
+        (Some(session), _) => format!("To stop, run {program} cancel --session-id {session}."),
+        (None, [first, _, ..]) => format!(
+            "To stop one session, run {program} cancel --session-id {first}; to stop all, \
+             {program} cancel --every-session."
+        ),
+        (None, _) => format!("To stop, run {program} cancel."),
+    }
+}
+
+/// What a mode waits for, and how it goes on or ends.
+fn waiting_line(waiting: &WaitingMode, dialect: Dialect) -> String {
+    let (mode, program) = (waiting.mode.name(), dialect.name);
+    let reason = format_text(waiting.reason.as_ref(), "it is blocked");
+    let phase = format_text(waiting.phase.as_ref(), "-");
+    match (&waiting.run, waiting.scope.session()) {
+        (Some(run), _) => format!(
+            "Needs you: {mode} (run {run}, phase {phase}): {reason}. Resume it with {program} runs \
+             resume {run}, or end it with {program} cancel --session-id {run}."
+        ),
+        (None, Some(session)) => format!(
+            "Needs you: {mode} (session {session}, phase {phase}): {reason}. Say \"continue\" in that \
+             conversation, or end it with {program} cancel --session-id {session}."
+        ),
+        (None, None) => format!(
+            "Needs you: {mode} (phase {phase}): {reason}. Resume it with {program} state write and \
+             \"resume\": true, or end it with {program} cancel."
+        ),
+    }
 }
 
 fn table(report: &StatusReport) -> Vec<String> {

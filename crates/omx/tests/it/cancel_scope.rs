@@ -115,16 +115,89 @@ fn cancel_1_2_several_sessions_are_listed_with_their_modes_and_nothing_changes()
     project.write(".omx/state/sessions/s2/team-state.json", "broken");
     let before = project.bytes(".");
     let list = "s1 (ralph, ultrawork); s2 (autopilot)";
-    for more in [&[][..], &["--mode", "ralph"]] {
-        let json = project.omx(&[&["cancel", "--json"], more].concat());
-        assert_eq!(json.refused(), "ambiguous_session");
-        let message = json.json()["error"].as_str().unwrap().to_owned();
-        assert!(message.contains(list) && !message.contains("s3"), "{message}");
-        let text = project.omx(&[&["cancel"], more].concat());
-        assert_eq!((text.code, text.stdout.as_str()), (Some(1), ""));
-        assert_eq!(text.stderr, format!("error: {message} [ambiguous_session]\n"));
-    }
+    let json = project.omx(&["cancel", "--json"]);
+    assert_eq!(json.refused(), "ambiguous_session");
+    let message = json.json()["error"].as_str().unwrap().to_owned();
+    assert!(message.contains(list) && !message.contains("s3"), "{message}");
+    let text = project.omx(&["cancel"]);
+    assert_eq!((text.code, text.stdout.as_str()), (Some(1), ""));
+    assert_eq!(text.stderr, format!("error: {message} [ambiguous_session]\n"));
     assert_eq!(project.bytes("."), before);
+}
+
+/// What `status` advises works as it is written.
+#[test]
+fn cancel_1_2_status_names_a_cancel_that_is_not_ambiguous() {
+    let project = project();
+    for session in ["s1", "s2"] {
+        plant(&project, Some(session), "ralph", &json!({}));
+    }
+    plant(&project, None, "ultrawork", &json!({}));
+    let advised = |args: &[&str]| {
+        let status = project.omx(args).stdout;
+        let line = status.lines().find(|line| line.starts_with("To stop")).unwrap().to_owned();
+        let command = line.split_once("run omx ").unwrap().1;
+        command.split([';', '.']).next().unwrap().to_owned()
+    };
+    for (args, session) in [(&["status"][..], "s1"), (&["status", "--session-id", "s2"], "s2")] {
+        let command = advised(args);
+        let outcome = project.omx(&command.split(' ').collect::<Vec<_>>());
+        assert_eq!(outcome.code, Some(0), "{command}: {outcome:?}");
+        assert!(!is_active(&project, Some(session), "ralph"), "{command}");
+    }
+    assert_eq!(advised(&["status"]), "cancel");
+}
+
+#[test]
+fn cancel_1_2_a_named_mode_is_cancelled_in_the_session_that_runs_it() {
+    for by in ["what", "mode", "mcp"] {
+        let project = project();
+        plant(&project, Some("s1"), "ralph", &json!({}));
+        plant(&project, Some("s2"), "autopilot", &json!({}));
+        plant(&project, Some("s3"), "autopilot", &json!({}));
+        let cancel = |mode: &str| match by {
+            "what" => project.omx(&["cancel", mode, "--json"]).json(),
+            "mode" => project.omx(&["cancel", "--mode", mode, "--json"]).json(),
+            _ => project.mcp().call("cancel", &json!({"what": mode})).1,
+        };
+        let answer = cancel("ralph");
+        assert_eq!(answer["cancelled"][0]["session_id"], "s1", "{by}: {answer}");
+        assert!(!is_active(&project, Some("s1"), "ralph"));
+        assert!(is_active(&project, Some("s2"), "autopilot"));
+        // Two sessions run it: then the person decides.
+        let before = project.bytes(".omx/state/sessions");
+        let answer = cancel("autopilot");
+        assert_eq!(answer["code"], "ambiguous_session", "{by}: {answer}");
+        assert!(answer["error"].as_str().unwrap().contains("s2 (autopilot); s3 (autopilot)"));
+        assert_eq!(project.bytes(".omx/state/sessions"), before);
+        // Nobody runs it: the others are not touched.
+        assert_eq!(cancel("swarm")["cancelled"], json!([]), "{by}");
+        assert_eq!(project.bytes(".omx/state/sessions"), before);
+    }
+}
+
+#[test]
+fn cancel_1_2_what_works_is_cancelled_before_what_waits_for_the_person() {
+    let waits = json!({"active": false, "run_outcome": "blocked_on_user",
+        "completed_at": "2026-11-01T00:00:00.000Z"});
+    let project = project();
+    plant(&project, Some("old"), "ralph", &waits);
+    plant(&project, Some("now"), "autopilot", &json!({}));
+    let old = project.read(path(Some("old"), "ralph"));
+    let outcome = project.omx(&["cancel"]);
+    assert_eq!(outcome.code, Some(0), "{outcome:?}");
+    let rest = "Still waiting for you in other sessions: old (ralph). Cancel again to cancel that \
+                too.\n";
+    assert!(outcome.stdout.ends_with(rest), "{outcome:?}");
+    assert!(!is_active(&project, Some("now"), "autopilot"));
+    assert_eq!(project.read(path(Some("old"), "ralph")), old);
+    let again = project.omx(&["cancel", "--json"]).ok();
+    assert_eq!(again["cancelled"][0]["session_id"], "old", "{again}");
+    assert_eq!(stored(&project, Some("old"), "ralph")["run_outcome"], "cancelled");
+    // Among several that wait, the person decides.
+    plant(&project, Some("a"), "ralph", &waits);
+    plant(&project, Some("b"), "ralph", &waits);
+    assert_eq!(project.omx(&["cancel", "--json"]).refused(), "ambiguous_session");
 }
 
 #[test]

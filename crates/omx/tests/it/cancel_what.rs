@@ -58,6 +58,33 @@ fn cancel_3_7b_an_unknown_or_ambiguous_id_is_an_error_and_changes_nothing() {
 }
 
 #[test]
+fn cancel_3_7b_a_session_id_that_nobody_knows_is_an_error() {
+    let project = project();
+    plant(&project, Some("s1"), "ralph", &json!({}));
+    let before = project.bytes(".omx/state/sessions");
+    let outcome = project.omx(&["cancel", "--session-id", "s9", "--json"]);
+    assert_eq!(outcome.refused(), "invalid_input", "{outcome:?}");
+    let text = project.omx(&["cancel", "--session-id", "s9"]).stderr;
+    assert!(
+        text.contains("no session is called \"s9\" in this project; the status lists"),
+        "{text}"
+    );
+    let (failed, answer) = project.mcp().call("cancel", &json!({"session_id": "s9"}));
+    assert!(failed, "{answer}");
+    assert_eq!(project.bytes(".omx/state/sessions"), before);
+    // A conversation that has done nothing yet has nothing to cancel, and that is fine.
+    let own = [("OMX_SESSION_ID", "s9")];
+    for args in [&["cancel"][..], &["cancel", "--session-id", "s9"]] {
+        let outcome = project.omx_env(args, &own);
+        assert!(outcome.stdout.starts_with("No active OMX modes detected."), "{outcome:?}");
+        assert_eq!(outcome.code, Some(0));
+    }
+    // So is a session that was cleared.
+    assert_eq!(project.omx(&["cancel", "--force"]).code, Some(0));
+    assert_eq!(project.omx(&["cancel", "--session-id", "s1"]).code, Some(0));
+}
+
+#[test]
 fn cancel_5_1_force_and_all_may_be_given_together() {
     let project = project();
     plant(&project, Some("s1"), "ralph", &json!({}));

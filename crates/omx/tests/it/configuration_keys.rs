@@ -33,6 +33,7 @@ fn keys() -> Vec<(String, Option<Value>, Value, Value)> {
         ("budget.time", None, span().0, span().1),
         ("prices.gpt-5.1.input", None, json!([0, 1.25]), json!([-1, "1"])),
         ("prices.small.output", None, json!([10]), json!([-1, true])),
+        ("limits.max_holds", Some(json!(200)), count().0, count().1),
         ("limits.patience", Some(json!("2h")), span().0, span().1),
         ("limits.check_time", Some(json!("30m")), span().0, span().1),
         (

@@ -149,7 +149,7 @@ fn state_3_3_invalid_times_are_refused() {
     }
     assert_eq!(server.project.kept(), before);
     for time in
-        ["2026-01-31T12:00:00Z", "2026-01-31t12:00:00.123456789z", "2024-02-29T23:59:60+05:30"]
+        ["2026-01-31t12:00:00.123456789z", "2026-01-31T12:00:00Z", "2024-02-29T23:59:60+05:30"]
     {
         server.project.put(json!({"mode":"ralph","session_id":"ralph","started_at":time}));
         assert_eq!(server.project.session_document("ralph", "ralph")["started_at"], time);

@@ -38,8 +38,7 @@ impl SimDocuments {
         let request = WriteRequest::new(change.mode, Some(&self.session), input.into_fields())?
             .with_limit_rule(change.limit_rule);
         let wanted = required_facts(&self.snapshot, &request).paths;
-        let existing = wanted.into_iter().filter(|path| files.contains(path)).collect();
-        let facts = FileFacts { existing, audit: None };
+        let facts = FileFacts::assume(wanted.into_iter().filter(|path| files.contains(path)));
         let limits = IterationLimits::new();
         let circumstances = WriteContext { now, limits: &limits, facts: &facts, dialect };
         for (written, document) in plan_write(&self.snapshot, &request, circumstances)?.writes {

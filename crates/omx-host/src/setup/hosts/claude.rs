@@ -9,10 +9,10 @@ use std::path::Path;
 use serde_json::{Value, json};
 
 use super::common::{
-    HookForm, HostSetup, NAME, add_guidance, add_skills, desired_hooks, desired_server,
-    format_markdown_agent, names, shell_word,
+    HookForm, HostSetup, add_guidance, add_skills, call, desired_hooks, desired_server,
+    format_markdown_agent, names,
 };
-use crate::hosts::{ApprovalForm, HomeVariable, HostHome, HostSpec, OutputForm};
+use crate::hosts::{ApprovalForm, FeedbackSupport, HomeVariable, HostHome, HostSpec, OutputForm};
 use crate::role::ToolAccess;
 use crate::setup::edit::FileFormat;
 use crate::setup::fragment::{ConflictRule, DesiredFragment, FragmentSlot, Recognizer};
@@ -46,7 +46,17 @@ pub(crate) static SPEC: HostSpec = HostSpec {
     ],
     tool_event: "PreToolUse",
     hook_form: HookForm::Seconds,
-    output: OutputForm { hold: "block", arguments: "updatedInput", approval: ApprovalForm::Absent },
+    output: OutputForm {
+        hold: "block",
+        feedback: Some(FeedbackSupport {
+            variable: "AI_AGENT",
+            prefix: "claude-code_",
+            since: [2, 1, 197],
+        }),
+        arguments: "updatedInput",
+        approval: ApprovalForm::Absent,
+    },
+    interrupt_mark: Some("[Request interrupted by user"),
     environment_file: Some("CLAUDE_ENV_FILE"),
     project_folder: Some("CLAUDE_PROJECT_DIR"),
     setup: HostSetup { set_up, after_removal: |_| {} },
@@ -54,7 +64,6 @@ pub(crate) static SPEC: HostSpec = HostSpec {
 
 fn set_up(planner: &mut SetupPlanner<'_>, catalog: &SetupCatalog) {
     let homes = planner.paths.homes.clone();
-    let omx = planner.paths.omx.clone();
     let (folder, settings, servers, words) = match planner.paths.scope.clone() {
         SetupScope::User => {
             let words = homes.folder(HOST).join("CLAUDE.md");
@@ -67,22 +76,26 @@ fn set_up(planner: &mut SetupPlanner<'_>, catalog: &SetupCatalog) {
         }
     };
     let settings = folder.join(settings);
-    let mut desired = desired_hooks(&omx, HOST);
-    desired.extend(status_line(planner, &omx, &folder, &settings));
+    let mut desired = desired_hooks(planner.paths, HOST);
+    desired.extend(status_line(planner, &folder, &settings));
     if let SetupScope::Project(_) = planner.paths.scope {
         desired.push(DesiredFragment {
             slot: FragmentSlot::Element(names(&["enabledMcpjsonServers"])),
-            value: Value::from(NAME),
+            value: Value::from(planner.paths.dialect.name),
             own: Recognizer::Recorded,
             rule: ConflictRule::Required,
             what: "the consent to the server".to_owned(),
         });
     }
     planner.file(HOST, &settings, FileFormat::Json, &desired);
-    let server = desired_server(&omx, FragmentSlot::Member(names(&["mcpServers", NAME])));
+    let server = desired_server(
+        planner.paths,
+        FragmentSlot::Member(names(&["mcpServers", planner.paths.dialect.name])),
+    );
     planner.file(HOST, &servers, FileFormat::Json, &[server]);
     if setting(planner, &settings, "disableAllHooks") == Some(Value::Bool(true)) {
-        let words = "disableAllHooks is true, so claude runs no hooks, including omx's";
+        let name = planner.paths.dialect.name;
+        let words = format!("disableAllHooks is true, so claude runs no hooks, including {name}'s");
         planner.note(SetupNoteKind::Hint, &settings, words);
     }
     for role in &catalog.roles {
@@ -101,16 +114,16 @@ fn set_up(planner: &mut SetupPlanner<'_>, catalog: &SetupCatalog) {
 /// that these would override.
 fn status_line(
     planner: &mut SetupPlanner<'_>,
-    omx: &Path,
     folder: &Path,
     settings: &Path,
 ) -> Option<DesiredFragment> {
     let homes = planner.paths.homes.clone();
+    let dialect = planner.paths.dialect;
     let others = [folder.join("settings.json"), homes.folder(HOST).join("settings.json")];
     let others = others.iter().filter(|other| *other != settings);
     let is_theirs = |other: &&std::path::PathBuf| {
         let line = setting(planner, other, "statusLine");
-        line.is_some_and(|line| !Recognizer::StatusLine.matches(&line))
+        line.is_some_and(|line| !Recognizer::StatusLine(dialect).matches(&line))
     };
     if let Some(other) = others.clone().find(is_theirs).cloned() {
         planner.note(SetupNoteKind::Theirs, &other, "the status line is your own");
@@ -118,8 +131,8 @@ fn status_line(
     }
     Some(DesiredFragment {
         slot: FragmentSlot::Member(names(&["statusLine"])),
-        value: json!({"type": "command", "command": format!("{} hud", shell_word(omx))}),
-        own: Recognizer::StatusLine,
+        value: json!({"type": "command", "command": format!("{} hud", call(planner.paths))}),
+        own: Recognizer::StatusLine(dialect),
         rule: ConflictRule::OnlyIfMissing,
         what: "the status line".to_owned(),
     })

@@ -11,13 +11,13 @@ use serde_json::{Value, json};
 use toml_edit::Item;
 
 use super::common::{
-    HookForm, HostSetup, NAME, add_guidance, add_skills, desired_hooks, desired_server, names,
+    HookForm, HostSetup, add_guidance, add_skills, desired_hooks, desired_server, names,
 };
 use crate::HostKind;
 use crate::hosts::{ApprovalForm, HomeVariable, HostHome, HostSpec, OutputForm};
 use crate::role::Role;
 use crate::setup::edit::FileFormat;
-use crate::setup::fragment::{ConflictRule, DesiredFragment, FragmentSlot, Recognizer};
+use crate::setup::fragment::{ConflictRule, DesiredFragment, Fragment, FragmentSlot, Recognizer};
 use crate::setup::paths::{SetupCatalog, SetupScope};
 use crate::setup::planner::{SetupNoteKind, SetupPlanner};
 use crate::setup::text::{TextForm, hash};
@@ -47,9 +47,11 @@ pub(crate) static SPEC: HostSpec = HostSpec {
     hook_form: HookForm::Seconds,
     output: OutputForm {
         hold: "block",
+        feedback: None,
         arguments: "updatedInput",
         approval: ApprovalForm::Required,
     },
+    interrupt_mark: None,
     environment_file: None,
     project_folder: None,
     setup: HostSetup { set_up, after_removal: keep_trust },
@@ -63,11 +65,10 @@ fn set_up(planner: &mut SetupPlanner<'_>, catalog: &SetupCatalog) {
         SetupScope::User => home.join("AGENTS.md"),
         SetupScope::Project(root) => root.join("AGENTS.md"),
     };
-    let omx = planner.paths.omx.clone();
     let hooks = folder.join("hooks.json");
     let desired = match is_hooked_everywhere(planner) {
         true => Vec::new(),
-        false => desired_hooks(&omx, HOST),
+        false => desired_hooks(planner.paths, HOST),
     };
     let written = planner.file(HOST, &hooks, FileFormat::Json, &desired);
     let person = home.join("config.toml");
@@ -79,7 +80,10 @@ fn set_up(planner: &mut SetupPlanner<'_>, catalog: &SetupCatalog) {
         None if desired.is_empty() => Vec::new(),
         None => recorded_trust(planner, &person),
     };
-    let server = desired_server(&omx, FragmentSlot::Table(names(&["mcp_servers", NAME])));
+    let server = desired_server(
+        planner.paths,
+        FragmentSlot::Table(names(&["mcp_servers", planner.paths.dialect.name])),
+    );
     if let SetupScope::Project(root) = &scope {
         planner.file(HOST, &folder.join("config.toml"), FileFormat::Toml, &[server]);
         planner.file(HOST, &person, FileFormat::Toml, &trust);
@@ -102,7 +106,10 @@ fn is_hooked_everywhere(planner: &mut SetupPlanner<'_>) -> bool {
     let SetupScope::Project(root) = planner.paths.scope.clone() else { return false };
     let is_hooked = planner.paths.hooked.contains(&HOST);
     if is_hooked {
-        let text = "codex already calls omx's hooks in all your projects, so this project gets none of its own";
+        let text = format!(
+            "codex already calls {}'s hooks in all your projects, so this project gets none of its own",
+            planner.paths.dialect.name
+        );
         planner.note(SetupNoteKind::Hint, &root, text);
     }
     is_hooked
@@ -138,7 +145,7 @@ fn desired_trust(
         let label = label(event);
         // The hook that was in this place before tells what a record is about.
         let was = before.as_ref().and_then(|root| root.at(hook.slot.path())?.value.get(group));
-        let own = match was.is_some_and(|was| Recognizer::Hook.matches(was)) {
+        let own = match was.is_some_and(|was| hook.own.matches(was)) {
             true => Recognizer::Trust,
             false => Recognizer::NewTrust,
         };
@@ -149,7 +156,7 @@ fn desired_trust(
                 value: json!({"trusted_hash": trusted_hash(event, command, seconds)}),
                 own,
                 rule: ConflictRule::Required,
-                what: format!("the trust in omx's hook for {event}"),
+                what: format!("the trust in the hook for {event}"),
             });
         }
     }
@@ -161,12 +168,12 @@ fn recorded_trust(planner: &SetupPlanner<'_>, config: &Path) -> Vec<DesiredFragm
     let parts = planner.old.file(config).map(|record| record.parts.clone()).unwrap_or_default();
     let is_trust = |slot: &FragmentSlot| slot.path().first().is_some_and(|name| name == "hooks");
     let trust = parts.into_iter().filter(|part| is_trust(&part.slot));
-    let desired = |part: crate::setup::Fragment| DesiredFragment {
+    let desired = |part: Fragment| DesiredFragment {
         slot: part.slot,
         value: part.value,
         own: Recognizer::Trust,
         rule: ConflictRule::Required,
-        what: "the trust in omx's hooks".to_owned(),
+        what: "the trust in the hooks".to_owned(),
     };
     trust.map(desired).collect()
 }
@@ -190,10 +197,41 @@ fn keep_trust(planner: &mut SetupPlanner<'_>) {
             }
         }
     }
+    let body = remove_moved_trust(planner, &config, &known_paths(planner, &hooks), body);
     let whole = form.join(body);
     if whole != text {
         planner.rewrite(&config, whole);
     }
+}
+
+/// Removes the trust records that are no longer where setup wrote them: another program
+/// was removed before, and omx's hooks took its places. A hash belongs to one command line.
+fn remove_moved_trust(
+    planner: &SetupPlanner<'_>,
+    config: &Path,
+    hooks: &[PathBuf],
+    mut body: String,
+) -> String {
+    let parts = planner.old.file(config).map(|record| record.parts.clone()).unwrap_or_default();
+    for part in parts {
+        let [table, state, recorded] = part.slot.path() else { continue };
+        let is_about =
+            |name: &str| hooks.iter().any(|path| name.starts_with(&format!("{}:", path.display())));
+        let found = toml::read(&body).ok().and_then(|document| {
+            let records = toml::item_at(&document, &names(&["hooks", "state"]))?;
+            let mut records = records.as_table_like()?.iter();
+            let moved =
+                records.find(|(name, it)| is_about(name) && toml::to_json(it) == part.value);
+            moved.map(|(name, _)| name.to_owned())
+        });
+        if let Some(name) = found.filter(|_| is_about(recorded)) {
+            let text = part.text.replace(recorded.as_str(), &name);
+            let slot = FragmentSlot::Table(vec![table.clone(), state.clone(), name]);
+            let moved = Fragment { slot, text, ..part.clone() };
+            body = toml::remove(&body, &moved).unwrap_or(body);
+        }
+    }
+    body
 }
 
 /// Groups of hooks that have moved: event, old position, new position, number of hooks.
@@ -266,7 +304,7 @@ fn note_untrusted_project(planner: &mut SetupPlanner<'_>, person: &Path, root: &
 fn note_disabled_hooks(planner: &mut SetupPlanner<'_>, person: &Path) {
     let text = planner.disk.read(person).ok().flatten().unwrap_or_default();
     if read_at(&text, &names(&["features", "hooks"])) == Some(Value::Bool(false)) {
-        let text = "features.hooks is false, so codex runs no hooks, including omx's";
+        let text = "features.hooks is false, so codex runs no hooks at all";
         planner.note(SetupNoteKind::Hint, person, text);
     }
 }

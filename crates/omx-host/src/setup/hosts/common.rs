@@ -7,14 +7,11 @@ use serde_json::{Value, json};
 use crate::HostKind;
 use crate::hosts::host_spec;
 use crate::role::Role;
-use crate::setup::block;
+use crate::setup::block::{self, BlockMarks};
 use crate::setup::edit::FileFormat;
 use crate::setup::fragment::{ConflictRule, DesiredFragment, FragmentSlot, Recognizer};
-use crate::setup::paths::SetupCatalog;
+use crate::setup::paths::{SetupCatalog, SetupPaths};
 use crate::setup::planner::SetupPlanner;
-
-/// The name of omx's server, and of its hooks if the host names them.
-pub(super) const NAME: &str = "omx";
 
 /// How setup changes a host's files.
 #[derive(Clone, Copy, Debug)]
@@ -35,8 +32,18 @@ pub enum HookForm {
 }
 
 /// The command line of omx's hook, as a shell reads it.
-pub fn hook_command(omx: &Path, host: HostKind) -> String {
-    format!("{} hook --host {}", shell_word(omx), host.as_str())
+pub fn hook_command(paths: &SetupPaths, host: HostKind) -> String {
+    format!("{} hook --host {}", call(paths), host.as_str())
+}
+
+/// The program that the hosts call, as a shell reads it.
+pub(super) fn call(paths: &SetupPaths) -> String {
+    let words = paths.dialect_arguments();
+    [shell_word(&paths.omx)]
+        .into_iter()
+        .chain(words.into_iter().map(str::to_owned))
+        .collect::<Vec<_>>()
+        .join(" ")
 }
 
 /// Quotes a path for a shell.
@@ -50,36 +57,39 @@ pub(super) fn shell_word(path: &Path) -> String {
 }
 
 /// omx's hooks, one group for each event.
-pub(super) fn desired_hooks(omx: &Path, host: HostKind) -> Vec<DesiredFragment> {
-    let command = hook_command(omx, host);
+pub(super) fn desired_hooks(paths: &SetupPaths, host: HostKind) -> Vec<DesiredFragment> {
+    let command = hook_command(paths, host);
+    let name = paths.dialect.name;
     let spec = host_spec(host);
     let desired = |(event, seconds): &(&str, u64)| DesiredFragment {
         slot: FragmentSlot::Element(vec!["hooks".to_owned(), (*event).to_owned()]),
-        value: json!({"hooks": [hook_entry(spec.hook_form, &command, *seconds)]}),
-        own: Recognizer::Hook,
+        value: json!({"hooks": [hook_entry(spec.hook_form, name, &command, *seconds)]}),
+        own: Recognizer::Hook(paths.dialect),
         rule: ConflictRule::Required,
-        what: format!("omx's hook for {event}"),
+        what: format!("{name}'s hook for {event}"),
     };
     spec.events.iter().map(desired).collect()
 }
 
-fn hook_entry(form: HookForm, command: &str, seconds: u64) -> Value {
+fn hook_entry(form: HookForm, name: &str, command: &str, seconds: u64) -> Value {
     match form {
         HookForm::Seconds => json!({"type": "command", "command": command, "timeout": seconds}),
         HookForm::NamedMilliseconds => {
-            json!({"type": "command", "name": NAME, "command": command, "timeout": seconds * 1000})
+            json!({"type": "command", "name": name, "command": command, "timeout": seconds * 1000})
         }
     }
 }
 
 /// omx's server in a list of servers.
-pub(super) fn desired_server(omx: &Path, slot: FragmentSlot) -> DesiredFragment {
+pub(super) fn desired_server(paths: &SetupPaths, slot: FragmentSlot) -> DesiredFragment {
+    let mut arguments = paths.dialect_arguments();
+    arguments.push("mcp");
     DesiredFragment {
         slot,
-        value: json!({"command": omx.to_string_lossy(), "args": ["mcp"]}),
-        own: Recognizer::Server,
+        value: json!({"command": paths.omx.to_string_lossy(), "args": arguments}),
+        own: Recognizer::Server(paths.dialect),
         rule: ConflictRule::Required,
-        what: "an MCP server named omx".to_owned(),
+        what: format!("an MCP server named {}", paths.dialect.name),
     }
 }
 
@@ -105,9 +115,14 @@ pub(super) fn add_guidance(
         value: Value::String(block::normalize(text)),
         own: Recognizer::Recorded,
         rule: ConflictRule::Required,
-        what: "a block between omx's marks".to_owned(),
+        what: format!("a block between {}'s marks", planner.paths.dialect.name),
     };
-    planner.file(host, path, FileFormat::Markdown, &[desired]);
+    planner.file(
+        host,
+        path,
+        FileFormat::Markdown(BlockMarks::for_dialect(&planner.paths.dialect)),
+        &[desired],
+    );
 }
 
 /// Writes skills, each in its folder.

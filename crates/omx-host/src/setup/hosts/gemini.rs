@@ -4,7 +4,7 @@
 use serde_json::Value;
 
 use super::common::{
-    HookForm, HostSetup, NAME, add_guidance, add_skills, desired_hooks, desired_server,
+    HookForm, HostSetup, add_guidance, add_skills, desired_hooks, desired_server,
     format_markdown_agent, hook_command, names,
 };
 use crate::hosts::{ApprovalForm, HomeVariable, HostHome, HostSpec, OutputForm};
@@ -34,7 +34,13 @@ pub(crate) static SPEC: HostSpec = HostSpec {
     ],
     tool_event: "BeforeTool",
     hook_form: HookForm::NamedMilliseconds,
-    output: OutputForm { hold: "deny", arguments: "tool_input", approval: ApprovalForm::Absent },
+    output: OutputForm {
+        hold: "deny",
+        feedback: None,
+        arguments: "tool_input",
+        approval: ApprovalForm::Absent,
+    },
+    interrupt_mark: None,
     environment_file: None,
     project_folder: None,
     setup: HostSetup { set_up, after_removal: |_| {} },
@@ -42,22 +48,28 @@ pub(crate) static SPEC: HostSpec = HostSpec {
 
 fn set_up(planner: &mut SetupPlanner<'_>, catalog: &SetupCatalog) {
     let home = planner.paths.homes.folder(HOST).to_owned();
-    let omx = planner.paths.omx.clone();
     let scope = planner.paths.scope.clone();
     let (folder, words) = match &scope {
         SetupScope::User => (home.clone(), home.join("GEMINI.md")),
         SetupScope::Project(root) => (root.join(".gemini"), root.join("GEMINI.md")),
     };
-    let mut desired = desired_hooks(&omx, HOST);
-    desired.push(desired_server(&omx, FragmentSlot::Member(names(&["mcpServers", NAME]))));
+    let mut desired = desired_hooks(planner.paths, HOST);
+    desired.push(desired_server(
+        planner.paths,
+        FragmentSlot::Member(names(&["mcpServers", planner.paths.dialect.name])),
+    ));
     planner.file(HOST, &folder.join("settings.json"), FileFormat::Json, &desired);
     if let SetupScope::Project(root) = &scope {
         let trust = DesiredFragment {
             slot: FragmentSlot::Element(vec![root.to_string_lossy().into_owned()]),
-            value: Value::from(format!("{NAME}:{}", hook_command(&omx, HOST))),
+            value: Value::from(format!(
+                "{}:{}",
+                planner.paths.dialect.name,
+                hook_command(planner.paths, HOST)
+            )),
             own: Recognizer::Recorded,
             rule: ConflictRule::Required,
-            what: "the trust in omx's hooks".to_owned(),
+            what: "the trust in the hooks".to_owned(),
         };
         planner.file(HOST, &home.join("trusted_hooks.json"), FileFormat::Json, &[trust]);
     }

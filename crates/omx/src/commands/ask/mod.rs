@@ -180,7 +180,7 @@ fn prompt(args: &AskArgs) -> Result<String, Refusal> {
 }
 
 fn find_role(context: &Context<'_>, store: &Store, name: &str) -> Result<Role, Refusal> {
-    let roles = catalog::load_roles(store.tree())
+    let roles = catalog::load_roles(store.tree(), context.dialect)
         .map_err(|error| Refusal::invalid_input(error.to_string()))?;
     roles.into_iter().find(|role| role.name == name).ok_or_else(|| {
         let program = context.dialect.name;

@@ -58,7 +58,7 @@ fn confinement_lines(spec: &RunSpec, setup: &SandboxSetup) -> Vec<String> {
     let mut lines = vec![format!("  {}", sandbox::describe(setup, agent, allow, access))];
     let is_own = matches!(spec.workspace, Workspace::InPlace { .. });
     if is_own && access == WorkspaceAccess::ReadWrite {
-        let open = "the folder is your own: its .git and omx's files in it are not protected";
+        let open = "the folder is your own: its .git and its state folder are not protected";
         lines.push(format!("  note    {open}"));
     }
     if allow == AllowLevel::Edits && spec.check.is_some() {

@@ -109,7 +109,7 @@ fn run_env<'a>(
     let kind = AgentKind::parse(&spec.agent)
         .ok_or_else(|| Refusal::invalid_input(format!("unknown agent {:?}", spec.agent)))?;
     let installation = driver(kind).find(&agents).map_err(|failure| refusal(&failure))?;
-    let roles = catalog::load_roles(store.tree())
+    let roles = catalog::load_roles(store.tree(), context.dialect)
         .map_err(|error| Refusal::invalid_input(error.to_string()))?;
     let roles: BTreeMap<String, RoleCard> = roles
         .into_iter()

@@ -1,7 +1,7 @@
 //! Changes a run's limits: iterations, tokens, money, time.
 
-use omx_kernel::Refusal;
-use omx_ops::{Context, LimitEffect, RunLimitRequest, RunSelector, run_limit};
+use omx_kernel::{Dialect, Refusal};
+use omx_ops::{Context, LimitEffect, RunLimitReport, RunLimitRequest, RunSelector, run_limit};
 
 use crate::cli_runs::LimitArgs;
 use crate::commands::conduct::request::budget;
@@ -22,8 +22,13 @@ pub(super) fn limit(
     if format == Format::Json {
         return Ok(output::value(&report.value(), format));
     }
-    let (id, program) = (&report.id, context.dialect.name);
-    Ok(output::lines(&[match report.effect {
+    Ok(output::lines(&[limit_line(&report, context.dialect)]))
+}
+
+/// What a person reads about changed limits.
+pub fn limit_line(report: &RunLimitReport, dialect: Dialect) -> String {
+    let (id, program) = (&report.id, dialect.name);
+    match report.effect {
         LimitEffect::Now => format!("Changed the limits of run {id}. They are in force."),
         LimitEffect::OnResume => {
             format!("Changed the limits of run {id}. Resume it: {program} runs resume {id}")
@@ -32,5 +37,5 @@ pub(super) fn limit(
             "Changed the limits of run {id}. Its process does not respond; they take effect when \
              it does, or when the run is resumed."
         ),
-    }]))
+    }
 }

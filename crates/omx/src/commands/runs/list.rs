@@ -36,8 +36,9 @@ pub(super) fn list(
     }
     lines.sort();
     let older = listing.older;
-    let older =
-        (older > 0).then(|| format!("{} older runs: omx runs --all", thousands(older as u64)));
+    let program = context.dialect.name;
+    let older = (older > 0)
+        .then(|| format!("{} older runs: {program} runs --all", thousands(older as u64)));
     let lines = older.into_iter().chain(lines.into_iter().map(|(_, line)| line));
     Ok(output::lines(&lines.collect::<Vec<_>>()))
 }

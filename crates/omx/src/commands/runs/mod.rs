@@ -12,9 +12,10 @@ mod show;
 
 use omx_conductor::start::ResumedBy;
 use omx_kernel::Dialect;
-use omx_ops::{RunSelector, find_run, record_change};
+use omx_ops::{RunSelector, find_run, find_unfinished, record_change};
 use omx_runs::listing::ListRange;
 
+pub use limit::limit_line;
 pub use list::ps;
 
 use super::conduct::drive::RunPlacement;
@@ -52,7 +53,7 @@ pub fn run(args: RunsArgs, global: &GlobalArgs, by_name: Dialect) -> Exit {
                 context.config.flags.extend(settings(None, &args.change));
                 let context = &context;
                 ask_for_trust(context, &store)?;
-                let id = find_run(&store, args.id.as_deref())?;
+                let id = find_unfinished(context, &store, args.id.as_deref())?;
                 let change = run_change(&args.change)?;
                 if args.detach {
                     return resume_detached(context, &id, &args.decide, change, format);

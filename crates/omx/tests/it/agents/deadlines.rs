@@ -12,9 +12,9 @@ use super::stand_in::{DEADLINE, StandInFolder, apart, open_files_and_threads};
 
 /// Long enough for a loaded machine, short enough to wait for.
 pub const LIMITS: AgentLimits = AgentLimits {
-    start: Duration::from_millis(1500),
-    request: Duration::from_millis(1500),
-    silence: Duration::from_millis(1500),
+    start: Duration::from_secs(4),
+    request: Duration::from_secs(4),
+    silence: Duration::from_secs(4),
     interrupt: Duration::from_millis(700),
     end: Duration::from_millis(300),
     write: Duration::from_millis(1000),
@@ -22,8 +22,17 @@ pub const LIMITS: AgentLimits = AgentLimits {
     garbage: 50,
 };
 
-/// The longest deadline, INT, TERM and KILL a second apart, and some slack.
-pub const AT_MOST: Duration = Duration::from_millis(1500 + 1000 + 2000 + 2500);
+/// For a program whose fault is found at once: even a busy machine starts it in this time.
+const PATIENT: AgentLimits = AgentLimits {
+    start: Duration::from_secs(60),
+    request: Duration::from_secs(60),
+    silence: Duration::from_secs(60),
+    ..LIMITS
+};
+
+/// The longest of [`LIMITS`], INT, TERM and KILL a second apart, and much slack; less than
+/// a patient deadline.
+pub const AT_MOST: Duration = Duration::from_secs(40);
 
 /// What the test does after the program has started.
 #[derive(Clone, Copy)]
@@ -130,7 +139,9 @@ fn every_misbehaving_program_is_ended_in_time_with_the_right_cause() {
 
 fn ended_by_name(name: &str, script: &str, done: NextMove, kind: &str) {
     let place = StandInFolder::new();
-    let mut conversation = place.shell(script).limits(LIMITS).open();
+    let ends_in_silence = kind == "silent" || name.ends_with("then nothing");
+    let limits = if ends_in_silence { LIMITS } else { PATIENT };
+    let mut conversation = place.shell(script).limits(limits).open();
     let mut begun = Instant::now();
     if !matches!(done, NextMove::Nothing) {
         conversation.started();
@@ -190,12 +201,12 @@ fn a_program_that_cannot_start_is_reported() {
             let mut program = place.shell("");
             program.launch.program = place.at(name);
             let begun = Instant::now();
-            let mut conversation = program.limits(LIMITS).open();
+            let mut conversation = program.limits(PATIENT).open();
             conversation.agent.send(AgentMessage::text("do"));
             let why = conversation.over().unwrap();
             assert_eq!(why.kind(), "cannot_start", "{name}: {why}");
             assert!(why.to_string().contains(word) && why.to_string().contains(name), "{why}");
-            assert!(begun.elapsed() < LIMITS.start, "{name}: {:?}", begun.elapsed());
+            assert!(begun.elapsed() < PATIENT.start, "{name}: {:?}", begun.elapsed());
         }
         let mut homeless = place.shell("");
         homeless.launch.folder = place.at("missing");
@@ -227,7 +238,7 @@ fn ending_works_whatever_the_program_does() {
         assert_eq!(conversation.over(), None, "{script}");
         let took = begun.elapsed();
         assert!(place.processes().is_empty(), "{script}: {:#?}", place.processes());
-        assert!(took < LIMITS.end + Duration::from_millis(3500), "{script}: {took:?}");
+        assert!(took < LIMITS.end + Duration::from_secs(20), "{script}: {took:?}");
     }
 }
 
@@ -235,12 +246,13 @@ fn ending_works_whatever_the_program_does() {
 #[test]
 fn a_cooperative_program_ends_at_once() {
     let place = StandInFolder::new();
-    let mut conversation = place.shell(&format!("{STARTED}; cat >/dev/null")).open();
+    let limits = AgentLimits { end: Duration::from_secs(60), ..PATIENT };
+    let mut conversation = place.shell(&format!("{STARTED}; cat >/dev/null")).limits(limits).open();
     conversation.started();
     let begun = Instant::now();
     conversation.agent.end();
     assert_eq!(conversation.over(), None);
-    assert!(begun.elapsed() < Duration::from_millis(500), "{:?}", begun.elapsed());
+    assert!(begun.elapsed() < limits.end / 2, "{:?}", begun.elapsed());
 }
 
 pub const STARTED: &str = "echo '{\"started\":true}'";
@@ -294,7 +306,7 @@ fn a_program_that_writes_to_stderr_forever_works() {
 fn a_program_that_makes_progress_is_not_ended() {
     let place = StandInFolder::new();
     let script = format!(
-        "{STARTED}; read -r line; for i in 1 2 3 4 5 6 7 8; do echo '{{\"x\":1}}'; sleep 0.3; done; \
+        "{STARTED}; read -r line; for i in 1 2 3 4 5 6 7 8; do echo '{{\"x\":1}}'; sleep 0.6; done; \
          echo '{{\"answer\":\"done\"}}'; cat >/dev/null"
     );
     let mut conversation = place.shell(&script).limits(LIMITS).open();

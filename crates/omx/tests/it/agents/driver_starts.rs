@@ -22,10 +22,11 @@ use super::stand_in::{
     DEADLINE, StandInConversation, StandInFolder, apart, open_files_and_threads,
 };
 
-const LIMITS: AgentLimits = AgentLimits {
-    start: Duration::from_millis(1500),
-    request: Duration::from_millis(1500),
-    silence: Duration::from_millis(1500),
+/// For a program that has to be waited for.
+const BRIEF: AgentLimits = AgentLimits {
+    start: Duration::from_secs(4),
+    request: Duration::from_secs(4),
+    silence: Duration::from_secs(4),
     interrupt: Duration::from_millis(700),
     end: Duration::from_millis(300),
     write: Duration::from_millis(1000),
@@ -33,9 +34,17 @@ const LIMITS: AgentLimits = AgentLimits {
     garbage: 50,
 };
 
-/// Two processes, where a driver has a fallback, each with the longest deadline
-/// and a forced end, and some slack.
-const AT_MOST: Duration = Duration::from_secs(14);
+/// For a program whose fault is found at once: even a busy machine starts it in this time.
+const PATIENT: AgentLimits = AgentLimits {
+    start: Duration::from_secs(60),
+    request: Duration::from_secs(60),
+    silence: Duration::from_secs(60),
+    ..BRIEF
+};
+
+/// Two processes, where a driver has a fallback, each with the longest brief deadline and a
+/// forced end, and much slack; less than a patient deadline.
+const AT_MOST: Duration = Duration::from_secs(50);
 
 /// The drivers of real programs, and the variable that counts as an account.
 const DRIVERS: [(AgentKind, &str); 3] = [
@@ -44,22 +53,22 @@ const DRIVERS: [(AgentKind, &str); 3] = [
     (AgentKind::Gemini, "GEMINI_API_KEY"),
 ];
 
-/// Name, program, and the accepted causes.
-const TABLE: &[(&str, &str, &[&str])] = &[
-    ("prints nothing", "exec sleep 1000", &["silent"]),
-    ("never reads", "trap '' INT TERM; while :; do sleep 0.1; done", &["silent"]),
-    ("prints garbage for ever", "exec yes garbage", &["garbage"]),
-    ("prints garbage, then nothing", "echo hm; exec sleep 1000", &["garbage"]),
-    ("prints foreign JSON for ever", "exec yes '{\"x\":1}'", &["silent"]),
-    ("prints one endless line", "exec tr '\\0' x </dev/zero", &["line_too_long"]),
-    ("is stopped", "kill -STOP $$", &["silent"]),
-    ("closes its output", "exec >&-; exec sleep 1000", &["pipe_closed"]),
-    ("closes everything", "exec <&- >&- 2>&-; exec sleep 1000", &["pipe_closed"]),
+/// Name, program, limits, and the accepted causes.
+const TABLE: &[(&str, &str, AgentLimits, &[&str])] = &[
+    ("prints nothing", "exec sleep 1000", BRIEF, &["silent"]),
+    ("never reads", "trap '' INT TERM; while :; do sleep 0.1; done", BRIEF, &["silent"]),
+    ("prints garbage for ever", "exec yes garbage", PATIENT, &["garbage"]),
+    ("prints garbage, then nothing", "echo hm; exec sleep 1000", BRIEF, &["garbage"]),
+    ("prints foreign JSON for ever", "exec yes '{\"x\":1}'", BRIEF, &["silent"]),
+    ("prints one endless line", "exec tr '\\0' x </dev/zero", PATIENT, &["line_too_long"]),
+    ("is stopped", "kill -STOP $$", BRIEF, &["silent"]),
+    ("closes its output", "exec >&-; exec sleep 1000", PATIENT, &["pipe_closed"]),
+    ("closes everything", "exec <&- >&- 2>&-; exec sleep 1000", PATIENT, &["pipe_closed"]),
     // Nothing written before that is lost.
-    ("closes its input", "exec <&-; exec sleep 1000", &["pipe_closed", "silent"]),
-    ("exits at once", "echo why >&2; exit 7", &["crashed", "protocol"]),
-    ("exits and leaves a child", "sleep 1000 & exit 7", &["crashed", "protocol"]),
-    ("complains for ever", "yes complaint >&2 & exec sleep 1000", &["silent"]),
+    ("closes its input", "exec <&-; exec sleep 1000", BRIEF, &["pipe_closed", "silent"]),
+    ("exits at once", "echo why >&2; exit 7", PATIENT, &["crashed", "protocol"]),
+    ("exits and leaves a child", "sleep 1000 & exit 7", PATIENT, &["crashed", "protocol"]),
+    ("complains for ever", "yes complaint >&2 & exec sleep 1000", BRIEF, &["silent"]),
 ];
 
 /// A machine on which an agent's program is this script.
@@ -93,6 +102,10 @@ impl Machine {
     }
 
     fn open(&self) -> StandInConversation {
+        self.open_with(PATIENT)
+    }
+
+    fn open_with(&self, limits: AgentLimits) -> StandInConversation {
         let driver = driver(self.kind);
         let installation = driver.find(&self.agent_env).unwrap();
         let spec = ConversationSpec {
@@ -111,7 +124,7 @@ impl Machine {
             let on_event = move |event| drop(sender.send(event));
             let agent_env = &self.agent_env;
             let agent: Conversation =
-                conversation::open(driver, &installation, &spec, agent_env, LIMITS, on_event)
+                conversation::open(driver, &installation, &spec, agent_env, limits, on_event)
                     .unwrap();
             (agent, events)
         };
@@ -129,10 +142,11 @@ fn every_driver_ends_a_misbehaving_program_in_time_with_the_right_cause() {
         let before = open_files_and_threads();
         std::thread::scope(|scope| {
             for (kind, account) in DRIVERS {
-                for (name, script, causes) in TABLE {
+                for (name, script, limits, causes) in TABLE {
                     let name = format!("{kind} {name}");
                     let thread = std::thread::Builder::new().name(name.clone());
-                    let row = move || ended_by_name(&name, kind, account, script, causes);
+                    let machine = Machine::new(kind, account, &format!("#!/bin/sh\n{script}\n"));
+                    let row = move || ended_by_name(&name, &machine, *limits, causes);
                     thread.spawn_scoped(scope, row).unwrap();
                 }
             }
@@ -141,10 +155,9 @@ fn every_driver_ends_a_misbehaving_program_in_time_with_the_right_cause() {
     });
 }
 
-fn ended_by_name(name: &str, kind: AgentKind, account: &str, script: &str, causes: &[&str]) {
-    let machine = Machine::new(kind, account, &format!("#!/bin/sh\n{script}\n"));
+fn ended_by_name(name: &str, machine: &Machine, limits: AgentLimits, causes: &[&str]) {
     let begun = Instant::now();
-    let mut conversation = machine.open();
+    let mut conversation = machine.open_with(limits);
     conversation.agent.send(AgentMessage::text("do"));
     let why = conversation.over().unwrap_or_else(|| panic!("{name}: no failure"));
     let took = begun.elapsed();

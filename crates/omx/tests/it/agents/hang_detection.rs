@@ -102,7 +102,7 @@ impl Protocol for HangingProtocol {
 fn a_program_that_hangs_between_turns_is_detected() {
     let stage = RehearsalStage::with(Vec::new());
     let agent_env = stage.agent_env();
-    let limits = AgentLimits { silence: Duration::from_millis(500), ..AgentLimits::default() };
+    let limits = AgentLimits { silence: Duration::from_secs(4), ..AgentLimits::default() };
     let (sender, events) = channel();
     let on_event = move |event| {
         let _ = sender.send(event);

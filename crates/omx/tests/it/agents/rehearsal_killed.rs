@@ -87,7 +87,7 @@ fn a_hanging_agent_can_be_interrupted() {
     let begun = Instant::now();
     chat.agent.interrupt();
     assert_eq!(chat.turn_end(), TestTurnEnd::Interrupted);
-    assert!(begun.elapsed() < Duration::from_secs(1), "{:?}", begun.elapsed());
+    assert!(begun.elapsed() < Duration::from_secs(10), "{:?}", begun.elapsed());
     assert_eq!(chat.turn("go").text(), "back");
     assert_eq!(chat.end(), None);
 }

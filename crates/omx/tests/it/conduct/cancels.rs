@@ -158,7 +158,8 @@ fn look_after(
     assert_cancelled(&before, &what);
     let phase = before[0]["current_phase"].as_str().unwrap().to_owned();
     let words = format!("Autopilot cancelled at phase: {phase}. Progress preserved for resume.");
-    assert!(cancelled.stdout.contains(&words), "{what}: {cancelled:?}");
+    let go_on = format!("{words}\nRun omx resume {} to go on.", repository.id());
+    assert!(cancelled.stdout.contains(&go_on), "{what}: {cancelled:?}");
     let listed = repository.project.omx(&["runs", "--json"]).ok();
     assert_eq!(listed["runs"][0]["state"], "cancelled", "{what}");
     let again = repository.project.omx(&["cancel", "--session-id", &repository.id()]);

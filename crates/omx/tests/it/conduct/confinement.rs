@@ -194,6 +194,8 @@ fn trust_3_0_a_verifier_cannot_change_the_workspace() {
     assert_built(&repository, &outcome);
     let texts = agent_texts(&repository);
     assert!(texts.contains("temporary files work"), "{texts}");
+    // It could not, which is more than that it was undone.
+    assert_eq!(texts.matches("Permission denied").count(), 2 * 3, "{texts}");
     let branch = format!("omx-run/{}", repository.id());
     let files = repository.project.run_git(&["ls-tree", "--name-only", &branch]).stdout;
     assert!(!files.contains("more.txt"), "{files}");
@@ -228,16 +230,24 @@ fn trust_3_0c_secrets_are_unreadable_and_ways_out_are_not_in_the_environment() {
     let attack = Attack {
         builder: "echo built > work.txt; cat $HOME/.ssh/id $HOME/.netrc; env; ls $HOME/.ssh; \
                   cat $HOME/.codex/auth.json $HOME/.claude.json $HOME/.config/rclone/*; \
+                  cat $HOME/.bash_history $HOME/.local/share/fish/fish_history; \
                   cat $HOME/.gitconfig $HOME/.codex/config.toml",
         ..Attack::default()
     };
     let repository = attack.repository();
     let home = home(&repository);
-    for folder in [".ssh", ".codex", ".config/rclone"] {
+    for folder in [".ssh", ".codex", ".config/rclone", ".local/share/fish"] {
         fs::create_dir_all(home.join(folder)).unwrap();
     }
-    let secrets =
-        [".ssh/id", ".netrc", ".codex/auth.json", ".claude.json", ".config/rclone/rclone.conf"];
+    let secrets = [
+        ".ssh/id",
+        ".netrc",
+        ".codex/auth.json",
+        ".claude.json",
+        ".config/rclone/rclone.conf",
+        ".bash_history",
+        ".local/share/fish/fish_history",
+    ];
     for secret in secrets {
         fs::write(home.join(secret), format!("canary {secret}")).unwrap();
     }

@@ -10,7 +10,7 @@ use omx_testkit::await_condition;
 use super::kit::{DEADLINE, Repository, RunningOmx};
 
 /// How long a run may take to act on a cancel or an answer.
-const AT_ONCE: Duration = Duration::from_millis(1_500);
+const AT_ONCE: Duration = Duration::from_secs(5);
 /// Longer than any single wait for the project's lock.
 const LONG: Duration = Duration::from_millis(6_500);
 

@@ -155,14 +155,16 @@ fn trust_3_5_the_output_of_a_check_is_bounded_and_says_what_is_missing() {
 #[test]
 fn trust_3_5_what_an_agent_says_is_bounded() {
     let says = "say = \"I read check.sh: it wants a greeting by name.\"";
-    let words = format!("say = \"{}\"", "many words ".repeat(15_000));
-    let steps = vec![words; 18].join("\n[[entry.do]]\n");
+    let words = format!("say = \"{}\"", "many words ".repeat(2_000));
+    let steps = vec![words; 120].join("\n[[entry.do]]\n");
     let repository = Repository::playing(&quick_scenario().replacen(says, &steps, 1));
     let outcome = repository.run("ralplan", &["greet people by name"]);
     assert!(outcome.stdout.contains("complete: "), "{outcome:?}");
     let events = fs::read_to_string(repository.run_folder().join("events.jsonl")).unwrap();
     assert!(events.len() < 1_500_000, "{} bytes", events.len());
     assert!(events.contains("bytes were not kept"), "{}", &events[..1000]);
+    let dropped = events.lines().find(|line| line.contains("reports of its agent were not kept"));
+    assert!(dropped.is_some(), "{}", &events[..1000]);
 }
 
 /// Plays a run with this check on a small disk that is nearly full. The answer has the exit

@@ -112,13 +112,19 @@ fn trust_3_6_a_resume_ends_what_an_earlier_attempt_left_running() {
     // Only the first attempt goes on forever.
     // Its loop is in a session of its own, so it outlives the agent.
     let script = "out=$(cd \"$(dirname \"$0\")\" && pwd)\nmkdir \"$out/begun\" || exit 0\n\
-                  setsid sh -c 'trap \"\" INT TERM HUP; while :; do date > \"$0/beat\"; \
-                  sleep 0.05; done' \"$out\" &\nwait\n";
+                  setsid sh -c 'trap \"\" INT TERM HUP; \
+                  (env -i PATH=\"$PATH\" sh \"$0/hidden.sh\" \"$0\" &); \
+                  while :; do date > \"$0/beat\"; sleep 0.05; done' \"$out\" &\nwait\n";
     fs::write(folder.join("work.sh"), script).unwrap();
+    // Only its session tells whose it is: it has neither the environment nor a parent.
+    let hidden = "trap '' INT TERM HUP\nwhile :; do date > \"$1/hidden\"; sleep 0.05; done\n";
+    fs::write(folder.join("hidden.sh"), hidden).unwrap();
     // A confined agent could not write beside its workspace.
     let mut running =
         repository.start("autopilot", &["--config", "sandbox=off", "greet people by name"]);
-    await_condition("the agent works", DEADLINE, || folder.join("beat").exists());
+    await_condition("the agent works", DEADLINE, || {
+        folder.join("beat").exists() && folder.join("hidden").exists()
+    });
     let kill = |pid: i32, signal| {
         let _ = kill_process(Pid::from_raw(pid).unwrap(), signal);
     };
@@ -130,9 +136,13 @@ fn trust_3_6_a_resume_ends_what_an_earlier_attempt_left_running() {
     running.signal(Signal::KILL);
     running.code();
     guards().for_each(|(pid, _)| kill(*pid, Signal::KILL));
-    let beat = || fs::metadata(folder.join("beat")).unwrap().modified().unwrap();
+    let beat = || {
+        ["beat", "hidden"].map(|name| fs::metadata(folder.join(name)).unwrap().modified().unwrap())
+    };
     let before = beat();
-    await_condition("its loop goes on", DEADLINE, || beat() > before);
+    await_condition("its loops go on", DEADLINE, || {
+        beat().iter().zip(before).all(|(now, before)| *now > before)
+    });
     let outcome = repository.resume(&[]);
     let left = repository.processes();
     assert!(left.keys().all(|pid| !processes.contains_key(pid)), "{left:?}\n{outcome:?}");

@@ -109,10 +109,11 @@ fn trust_5_5_an_unreadable_run_is_shown_as_such_and_blocks_no_other() {
     // `--resume` without an id takes the latest run that can be resumed.
     copy(&good, &run);
     fs::write(run.join("run.json"), "{").unwrap();
+    symlink(&good, run.with_file_name("ffffffff-0000-7000-8000-000000000002")).unwrap();
     let resumed = omx(&["autopilot", "--resume"]);
     assert!(resumed.stdout.contains("complete: "), "{resumed:?}");
     let states: Vec<Value> = runs(&repository).iter().map(|run| run["state"].clone()).collect();
-    assert_eq!(states, ["complete", "unreadable"]);
+    assert_eq!(states, ["complete", "unreadable", "unreadable"]);
 }
 
 /// So many copies of a run that is complete.
@@ -228,7 +229,7 @@ fn trust_6_4_active_sessions_are_found_with_and_without_their_index() {
     // As many as are split over the processors.
     for number in 0..1_200 {
         let name = format!(".omx/state/sessions/quiet-{number:03}/ralph-state.json");
-        project.write(&name, r#"{"mode":"ralph","active":false,"run_outcome":"finish"}"#);
+        project.write(&name, r#"{"mode":"ralph","active":false,"current_phase":"executing"}"#);
     }
     let sessions = || -> Vec<String> {
         let answer = project.omx(&["state", "list-active", "--json"]).ok();
@@ -245,7 +246,7 @@ fn trust_6_4_active_sessions_are_found_with_and_without_their_index() {
     // By a program that writes in place, with the same size, and keeps the time.
     let path = project.session("quiet-007", "ralph-state.json");
     let time = fs::metadata(&path).unwrap().modified().unwrap();
-    fs::write(&path, r#"{"mode":"ralph","active":true ,"run_outcome":"finish"}"#).unwrap();
+    fs::write(&path, r#"{"mode":"ralph","active":true ,"current_phase":"executing"}"#).unwrap();
     fs::File::options().write(true).open(&path).unwrap().set_modified(time).unwrap();
     assert_eq!(sessions(), ["live", "quiet-007"]);
     // By a new document beside a quiet one, and by a rename.

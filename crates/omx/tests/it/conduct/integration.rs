@@ -87,13 +87,19 @@ fn trust_5_4_what_a_killed_start_leaves_is_found_by_doctor_and_gc() {
     git(&repository, &["worktree", "add", "-q", "-b", &branch, path.to_str().unwrap()]);
     let only_branch = "omx-run/01930000-0000-7000-8000-000000000002";
     git(&repository, &["branch", only_branch]);
+    let only_worktree = path.with_file_name("01930000-0000-7000-8000-000000000003");
+    let add = ["worktree", "add", "-q", "--detach", only_worktree.to_str().unwrap()];
+    git(&repository, &add);
     let doctor = repository.project.omx(&["doctor"]);
     assert!(doctor.stdout.contains(lost), "{doctor:?}");
     assert!(doctor.stdout.contains("01930000-0000-7000-8000-000000000002"), "{doctor:?}");
+    assert!(doctor.stdout.contains("01930000-0000-7000-8000-000000000003"), "{doctor:?}");
     assert!(!doctor.stdout.contains("left anything behind"), "{doctor:?}");
     let collected = repository.project.omx(&["runs", "gc"]);
     assert_eq!(collected.code, Some(0), "{collected:?}");
     assert!(!path.exists(), "{collected:?}");
+    // It stands on no branch of its own, so nobody knows whose work it holds.
+    assert!(collected.stdout.contains("01930000-0000-7000-8000-000000000003"), "{collected:?}");
     let branches = git(&repository, &["branch", "--list", "omx-run/01930000*"]);
     assert_eq!(branches, "");
 

@@ -56,6 +56,25 @@ fn trust_3_1_an_edited_hook_in_the_tree_does_not_run_at_the_commit() {
     assert_eq!(on_branch(&repository, ".husky/pre-commit"), hook);
 }
 
+/// They are the person's own, but the files they look at are the agent's.
+#[test]
+fn trust_3_1_hooks_and_fsmonitor_of_the_repository_do_not_run_at_omxs_own_calls() {
+    let trap = trap("own-calls");
+    let repository = repository(&write("work.txt", "done\n"));
+    let script = format!("#!/bin/sh\necho \"$0\" >> '{}'\n", trap.display());
+    let names = ["pre-commit", "post-commit", "post-checkout", "post-index-change"];
+    for name in names.iter().chain(&["reference-transaction", "fsmonitor"]) {
+        let path = repository.project.write(&format!(".git/hooks/{name}"), &script);
+        fs::set_permissions(path, fs::Permissions::from_mode(0o755)).unwrap();
+    }
+    let monitor = repository.project.root().join(".git/hooks/fsmonitor");
+    git(&repository, &["config", "core.fsmonitor", monitor.to_str().unwrap()]);
+    let outcome = repository.run("ralph", &["--allow", "edits", "make work.txt"]);
+    assert_not_sprung(&trap);
+    assert_eq!(outcome.code, Some(0), "{outcome:#?}");
+    assert_eq!(on_branch(&repository, "work.txt"), "done\n");
+}
+
 #[test]
 fn trust_3_1_a_rewritten_pointer_decides_nothing() {
     let trap = trap("pointer");

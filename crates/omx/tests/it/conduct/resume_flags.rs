@@ -133,3 +133,27 @@ fn conductor_a_detached_run_has_the_configuration_of_its_command() {
     assert!(attached.stdout.contains("complete"), "{attached:#?}");
     assert!(outside.exists(), "{attached:#?}");
 }
+
+#[test]
+fn surface_4_2_omx_resume_goes_on_with_the_last_unfinished_run() {
+    let repository = stopped();
+    let project = &repository.project;
+    let resumed = project.omx(&["resume"]);
+    assert_eq!(resumed.code, Some(0), "{resumed:#?}");
+    // Nothing is left to resume.
+    for what in ["ralph", "nope"] {
+        assert_eq!(project.omx(&["resume", what]).code, Some(1), "{what}");
+    }
+    // What a conversation can go on with is named with the way to do it.
+    project.put(serde_json::json!({"mode": "autopilot", "session_id": "s1", "active": true}));
+    assert_eq!(project.omx(&["cancel", "--session-id", "s1"]).code, Some(0));
+    let before = project.bytes(".omx/state/sessions");
+    for args in [&["resume"][..], &["resume", "autopilot"], &["resume", "s1"]] {
+        let outcome = project.omx(args);
+        assert_eq!(outcome.code, Some(1), "{outcome:?}");
+        let way = "autopilot of session s1 is resumed in a conversation with its agent: type \
+                   /autopilot there";
+        assert!(outcome.stderr.contains(way), "{outcome:?}");
+    }
+    assert_eq!(project.bytes(".omx/state/sessions"), before);
+}

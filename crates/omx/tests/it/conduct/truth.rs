@@ -70,6 +70,44 @@ fn trust_5_1_a_deleted_worktree_and_branch_are_asked_about_and_can_be_adopted() 
     assert!(shown.contains("the workspace was accepted as it is"), "{shown}");
 }
 
+/// Nothing was under way, so nobody but the finished step can have written the files.
+#[test]
+fn trust_5_1_a_changed_workspace_is_asked_about() {
+    let mut repository = Repository::playing(&ralph_scenario(&write("work.txt", "done\n")));
+    repository.check = "grep good work.txt".to_owned();
+    let outcome = repository.run("ralph", &["--max-iterations", "1", "make work.txt"]);
+    assert!(outcome.stdout.contains("max_iterations reached"), "{outcome:#?}");
+    assert_eq!(on_branch(&repository, "work.txt"), "done\n");
+    let limit = repository.project.omx(&["runs", "limit", &repository.id(), "9"]);
+    assert_eq!(limit.code, Some(0), "{limit:?}");
+    let path = worktree(&repository).join("work.txt");
+    fs::write(&path, "other\n").unwrap();
+    let asked = repository.resume(&[]);
+    assert_eq!(asked.code, Some(3), "{asked:#?}");
+    assert!(asked.stdout.contains("1 files of the workspace differ"), "{asked:#?}");
+    assert!(asked.stdout.contains("=adopt"), "{asked:#?}");
+    fs::write(&path, "done\n").unwrap();
+    let resumed = repository.resume(&[]);
+    assert!(resumed.stdout.contains("fix1: "), "{resumed:#?}");
+}
+
+/// Whoever did it: a run is complete only with its work in its branch.
+#[test]
+fn trust_5_1_a_branch_that_lost_the_work_meanwhile_is_not_called_complete() {
+    let mut repository = Repository::playing(&ralph_scenario(&write("work.txt", "done\n")));
+    let root = repository.project.root();
+    repository.check = format!(
+        "test -e work.txt && git --git-dir='{0}/.git' for-each-ref --format='%(refname)' \
+         refs/heads/omx-run | xargs -I REF git --git-dir='{0}/.git' update-ref REF main",
+        root.display()
+    );
+    let words = ["--config", "sandbox=off", "make work.txt"];
+    let outcome = repository.run("ralph", &words);
+    assert_eq!(outcome.code, Some(1), "{outcome:#?}");
+    assert!(!outcome.stdout.contains("complete: "), "{outcome:#?}");
+    assert!(outcome.stdout.contains("is not in its branch"), "{outcome:#?}");
+}
+
 #[test]
 fn trust_5_3_a_lock_of_omxs_own_dead_git_is_removed_and_any_other_is_named() {
     let mut repository = Repository::playing(&ralph_scenario(&write("work.txt", "done\n")));

@@ -127,7 +127,7 @@ fn hosts_6_a_manifest_that_cannot_be_read() {
     if fs::read_to_string(&path).unwrap() == whole {
         edit(&path, |manifest| manifest["version"] = json!(99));
     }
-    clinic.fails_for_good("setup", "manifest", "newer omx");
+    clinic.fails_for_good("setup", "manifest", "newer version");
 }
 
 #[test]

@@ -170,7 +170,7 @@ fn modes_5_3b_this_sessions_run_is_preferred_and_the_latest_of_the_others_is_tak
     }
     let answer = claude(&project, "c").prompt("$ralph");
     assert!(context(&answer).contains("second task"), "{answer}");
-    assert!(context(&answer).contains("waited for the person"), "{answer}");
+    assert!(context(&answer).contains("stopped to wait for the person"), "{answer}");
     let answer = claude(&project, "a").prompt("$ralph");
     assert!(context(&answer).contains("first task"), "{answer}");
 }

@@ -31,7 +31,7 @@ fn modes_4_3_seven_holds_in_a_row_without_a_tool_then_the_person_is_asked() {
         let (holds, answer) = until_allowed(&conversation, |turn| format!("thinking, part {turn}"));
         assert_eq!(holds, 7);
         let notice = answer["systemMessage"].as_str().unwrap();
-        assert!(notice.contains("not complete") && notice.contains('7'), "{notice}");
+        assert!(notice.contains("not finished") && notice.contains('7'), "{notice}");
         let document = conversation.document("ralph");
         assert_eq!(document["run_outcome"], "blocked_on_user");
         assert_eq!((&document["active"], &document["iteration"]), (&json!(false), &json!(7)));
@@ -54,13 +54,21 @@ fn modes_4_3_max_iterations_then_failed_never_complete() {
             format!("working, part {turn}")
         });
         assert_eq!(holds, 50);
-        assert!(answer["systemMessage"].as_str().unwrap().contains("max_iterations reached"));
+        let notice = answer["systemMessage"].as_str().unwrap().to_owned();
+        assert!(notice.contains("limit of iterations is reached (50)"), "{notice}");
         let document = conversation.document("ralph");
         assert_eq!(
             (&document["run_outcome"], &document["error"]),
             (&json!("failed"), &json!("max_iterations reached"))
         );
         assert_eq!(document["current_phase"], "failed");
+        // The notice says how it goes on, and it does.
+        let command = notice.split_once("run omx ").unwrap().1.split_once(" in a").unwrap().0;
+        let outcome = project.omx(&command.split(' ').collect::<Vec<_>>());
+        assert_eq!(outcome.code, Some(0), "{notice}: {outcome:?}");
+        assert!(notice.ends_with("then type $ralph."), "{notice}");
+        conversation.prompt("$ralph");
+        assert!(held(&conversation.stop("again")).contains("iteration 51/100"));
     }
 }
 
@@ -136,19 +144,48 @@ fn modes_4_3_a_time_budget_ends_the_run() {
 }
 
 #[test]
+fn modes_4_3_no_write_extends_a_time_budget() {
+    for host in BOTH {
+        let project = used_project();
+        let conversation = HostConversation { project: &project, host, session: "s1" };
+        let write = |input: Value| {
+            let mut input = input;
+            input["mode"] = json!("ralph");
+            input["session_id"] = json!("s1");
+            let by_command = project.state_op("write", &input);
+            let (failed, answer) = project.mcp().call("state_write", &input);
+            assert_eq!(failed, by_command.code != Some(0), "{answer}");
+            by_command
+        };
+        let future = "2099-01-01T00:00:00Z";
+        let start = json!({"active": true, "start": true, "started_at": future});
+        assert_eq!(write(start).refused(), "invalid_input");
+        conversation.prompt("$ralph mend the parser");
+        let before = conversation.document("ralph")["started_at"].clone();
+        for moved in [json!(future), json!(null)] {
+            let outcome = write(json!({"started_at": moved}));
+            assert_eq!(outcome.refused(), "invalid_input", "{outcome:?}");
+            assert_eq!(conversation.document("ralph")["started_at"], before);
+        }
+        // The whole document, as it was read, may be written back.
+        write(json!({"started_at": before})).ok();
+    }
+}
+
+#[test]
 fn modes_4_3_every_driving_mode_is_bounded_and_ends_its_dependents() {
     for host in BOTH {
         for mode in ["autopilot", "ralplan", "ultraqa", "pipeline", "swarm", "ultrapilot"] {
             let project = used_project();
             let conversation = HostConversation { project: &project, host, session: "s1" };
+            project.omx(&["config", "set", "limits.max_holds", "2", "--project"]);
             conversation.prompt(&format!("${mode} mend the parser"));
-            conversation.write(json!({"mode": mode, "max_iterations": 2}));
             let (holds, _) = until_allowed(&conversation, |turn| {
                 conversation.tool("Bash");
                 format!("part {turn}")
             });
-            assert!(holds <= 2, "{mode}: {holds}");
-            assert_eq!(conversation.document(mode)["run_outcome"], "failed", "{mode}");
+            assert_eq!(holds, 2, "{mode}");
+            assert_eq!(conversation.document(mode)["run_outcome"], "blocked_on_user", "{mode}");
         }
         let project = used_project();
         let conversation = HostConversation { project: &project, host, session: "s1" };

@@ -72,6 +72,28 @@ impl HostConversation<'_> {
         self.project.omx_command(&["hook", "--host", self.host.name()])
     }
 
+    /// The person presses Esc. Codex reports it; Claude Code only adds to its transcript,
+    /// and returns what the payload of the next prompt has to say about it.
+    pub fn interrupt(&self) -> (Value, Value) {
+        if self.host == HookHost::Codex {
+            return (self.event("Interrupt", json!({})), json!({}));
+        }
+        let entry = json!({"type": "user", "interruptedMessageId": "m1", "message": {
+            "role": "user",
+            "content": [{"type": "text", "text": "[Request interrupted by user]"}]}});
+        let path = self.project.folder().join("transcript.jsonl");
+        std::fs::write(&path, format!("{entry}\n{}\n", json!({"type": "mode"}))).unwrap();
+        (json!({}), json!({"transcript_path": path}))
+    }
+
+    /// The person types the first prompt after an interrupt.
+    #[track_caller]
+    pub fn prompt_after(&self, interrupt: &Value, text: &str) -> Value {
+        let mut more = interrupt.clone();
+        more["prompt"] = json!(text);
+        self.event("UserPromptSubmit", more)
+    }
+
     /// An event and its answer.
     #[track_caller]
     pub fn event(&self, event: &str, more: Value) -> Value {

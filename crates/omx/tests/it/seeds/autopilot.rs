@@ -199,7 +199,7 @@ fn seed_003_a_conversation_is_led_through_the_loop_until_the_review_is_clean() {
         let holds = |phase: &str| {
             let answer = conversation.stop(&format!("I worked on {phase}"));
             let text = held(&answer);
-            assert!(text.contains(phase) && text.contains("omx cancel"), "{phase}: {text}");
+            assert!(text.contains(phase) && text.contains("cancelomx"), "{phase}: {text}");
             conversation.tool("Bash");
         };
         holds("ralplan");

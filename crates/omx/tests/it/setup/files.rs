@@ -151,7 +151,7 @@ fn hosts_2_3_a_part_the_person_edited_stays_and_is_named() {
     for words in [
         "\"mcp_servers\".\"omx\" has changed",
         "critic.toml: it has changed",
-        "settings.json: omx's entry",
+        "settings.json: the entry \"hooks\".\"Stop\" has changed",
     ] {
         assert!(gone.stdout.contains(words), "{words}: {}", gone.stdout);
     }

@@ -144,7 +144,7 @@ fn hosts_2_2_unknown_shapes_are_left_and_named() {
 fn hosts_2_2_an_unusable_manifest_stops_everything() {
     for (text, words) in [
         ("{", "user.json: EOF"),
-        ("{\"version\": 2}", "written by a newer omx"),
+        ("{\"version\": 2}", "written by a newer version"),
         ("{\"version\": 1, \"files\": 7}", "user.json: "),
     ] {
         let project = person();

@@ -5,3 +5,4 @@ mod kit;
 mod launch;
 mod messages;
 mod real;
+mod side_by_side;

@@ -57,6 +57,7 @@ fn trust_3_4_acts_of_the_person_are_refused_to_an_agent() {
     let mut repository = repository();
     let other = other_project(&repository);
     repository.project.put(json!({"mode":"ultrawork","active":true,"session_id":"mine"}));
+    fs::write(other.join(".omx-config.json"), r#"{"check":"id"}"#).unwrap();
     let before = active(&repository.project, &other);
     let omx = repository.project.binary().to_owned();
     let other_root = other.to_str().unwrap();
@@ -66,9 +67,11 @@ fn trust_3_4_acts_of_the_person_are_refused_to_an_agent() {
         ("limit", "runs limit 0 99".to_owned()),
         ("integrate", "runs integrate".to_owned()),
         ("discard", "runs discard 0 --force".to_owned()),
+        ("adopt", "runs adopt 0 --yes".to_owned()),
         ("resume", "runs resume".to_owned()),
         ("start", "ralph x --agent rehearsal --scenario s.toml".to_owned()),
-        ("trust", "trust --revoke".to_owned()),
+        ("trust", format!("--root {other_root} trust --yes")),
+        ("revoke", "trust --revoke".to_owned()),
         ("set", "config set allow all".to_owned()),
         ("set-project", "config set --project check id".to_owned()),
         ("setup", "setup --host claude".to_owned()),

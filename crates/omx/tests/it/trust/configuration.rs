@@ -86,6 +86,63 @@ fn trust_2_1_every_checked_in_source_waits() {
     assert!(!clone.trace().exists());
 }
 
+/// Each of them executes, loosens or redirects something.
+#[test]
+fn trust_2_1_every_such_key_waits_until_its_file_is_trusted() {
+    let file = r#"
+agent = "rehearsal"
+check = "id"
+allow = "all"
+keywords = "phrases"
+retention = "1s"
+tiers.claude.low = "m"
+prices.m.input = 1
+prices.m.output = 1
+budget.tokens = 100
+budget.usd = 2
+budget.time = "2h"
+limits.max_iterations.ralph = 999
+limits.max_holds = 999
+limits.patience = "9h"
+limits.check_time = "9h"
+sandbox.mode = "off"
+sandbox.hide = ["/nothing"]
+sandbox.write = ["/"]
+team.store = "postgres://host/database"
+team.maxAgents = 99
+team.defaultAgentType = "x"
+environment.pass = "CANARY"
+notify.slack = "address"
+"#;
+    let clone = Clone::with(&[(".omx/config.toml", file)]);
+    clone.own("budget.tokens = 99\nbudget.usd = 1\nbudget.time = \"1h\"\n");
+    let list = || clone.project.omx(&["config", "list", "--show-origin", "--json"]).ok();
+    let listed = list();
+    let refused = clone.start(&["fix it"]).stderr;
+    let keys = file.lines().filter_map(|line| Some(line.split_once(" = ")?.0));
+    let (never, waiting): (Vec<&str>, Vec<&str>) =
+        keys.partition(|key| matches!(*key, "sandbox.hide" | "sandbox.write"));
+    for key in &waiting {
+        assert_ne!(listed[key]["waits_for_trust"], json!(null), "{key}: {listed:#}");
+        let origin = listed[key]["origin"].to_string();
+        assert!(
+            !origin.contains("config.toml:") || origin.contains("/.config/"),
+            "{key}: {origin}"
+        );
+        assert!(*key == "agent" || refused.contains(key), "{key}: {refused}");
+    }
+    assert_eq!(clone.project.omx(&["trust", "--yes"]).code, Some(0));
+    let listed = list();
+    for key in &waiting {
+        let origin = listed[key]["origin"].to_string();
+        assert!(origin.contains(".omx/config.toml:"), "{key}: {listed:#}");
+    }
+    // Where agents may write and what they may not read is the person's alone.
+    for key in never {
+        assert_eq!(listed[key]["value"], json!(null), "{key}: {listed:#}");
+    }
+}
+
 #[test]
 fn trust_2_1_what_tightens_counts_at_once() {
     let file =
@@ -229,5 +286,8 @@ fn trust_2_2_what_a_start_executes_is_shown_escaped() {
     let outcome = clone.start(&["fix it"]);
     let check = outcome.stdout.lines().find(|line| line.starts_with("  check")).unwrap();
     shown(check);
+    // Before anything is executed.
+    let place = |text: &str| outcome.stdout.find(text).unwrap_or_else(|| panic!("{outcome:?}"));
+    assert!(place(check) < place("c1."), "{outcome:?}");
     assert!(check.contains(r"\n: hidden"), "a line break is visible: {check:?}");
 }

@@ -57,4 +57,12 @@ fn trust_2_4_a_configuration_that_others_can_write_is_skipped_and_named() {
     assert_eq!(project.omx(&["config", "get", "allow"]).stdout, "commands\n");
     let listed = project.omx(&["config", "list", "--show-origin"]).stdout;
     assert!(listed.contains(&format!("{} is ignored", file.display())), "{listed}");
+    // Another group is somebody else, too.
+    if geteuid().is_root() {
+        chown(&file, Some(0), Some(12345)).unwrap();
+        for (mode, allow) in [(0o644, "edits\n"), (0o664, "commands\n")] {
+            fs::set_permissions(&file, PermissionsExt::from_mode(mode)).unwrap();
+            assert_eq!(project.omx(&["config", "get", "allow"]).stdout, allow, "{mode:o}");
+        }
+    }
 }

@@ -46,3 +46,16 @@ fn trust_2_6_programs_of_the_repository_are_not_started() {
         assert_eq!(trace, "", "{entry}");
     }
 }
+
+/// Which programs it names depends on the folder the caller stands in.
+#[test]
+fn trust_2_6_a_relative_entry_that_leads_out_of_the_project_is_ignored() {
+    let clone = clone_with_programs();
+    let tools = clone.project.folder().join("tools");
+    fs::rename(clone.project.root().join("bin"), tools).unwrap();
+    for line in ["runs integrate", "doctor", "list agents", "ask claude hello"] {
+        let args: Vec<String> = line.split(' ').map(str::to_owned).collect();
+        run(&clone, "../tools", &args);
+    }
+    assert_eq!(fs::read_to_string(clone.trace()).unwrap_or_default(), "");
+}

@@ -17,6 +17,10 @@ fn clone_with_run() -> (Clone, String) {
     let theirs = Repository::new();
     let outcome = theirs.run("autopilot", &["--budget-tokens", "1", "greet"]);
     assert_eq!(outcome.code, Some(5), "{outcome:?}");
+    clone_with_run_of(&theirs)
+}
+
+fn clone_with_run_of(theirs: &Repository) -> (Clone, String) {
     let id = theirs.id();
     let mut files = Vec::new();
     let base = theirs.project.root();
@@ -208,8 +212,18 @@ fn trust_2_3_a_run_whose_journal_changes_what_it_does_is_foreign() {
 
 #[test]
 fn trust_2_3_gc_leaves_a_foreign_run_alone() {
-    let (clone, id) = clone_with_run();
-    let collected = clone.project.omx(&["-c", "retention=1s", "runs", "gc"]);
+    let theirs = Repository::new();
+    theirs.assert_complete(&theirs.run("autopilot", &["greet people by name"]));
+    let (clone, id) = clone_with_run_of(&theirs);
+    let folder = clone.project.root().join(".omx/runs").join(&id);
+    // It is complete and ended long ago, so one of the person's own would be removed.
+    let journal = fs::read_to_string(folder.join("journal.jsonl")).unwrap();
+    fs::write(folder.join("journal.jsonl"), journal.replace("\"at\":\"20", "\"at\":\"19")).unwrap();
+    let collect = || clone.project.omx(&["runs", "gc"]);
+    let collected = collect();
     assert_eq!(collected.code, Some(0), "{collected:?}");
-    assert!(clone.project.root().join(".omx/runs").join(&id).exists());
+    assert!(folder.exists(), "{collected:?}");
+    assert_eq!(clone.project.omx(&["runs", "adopt", &id, "--yes"]).code, Some(0));
+    let collected = collect();
+    assert!(!folder.exists(), "{collected:?}");
 }

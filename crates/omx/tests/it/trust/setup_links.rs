@@ -55,6 +55,20 @@ fn trust_2_5_a_projects_setup_writes_through_no_link() {
     assert!(clone.project.root().join("GEMINI.md").exists());
 }
 
+/// Nothing else is wrong with this clone, and the link is not the last part of any path.
+#[test]
+fn trust_2_5_a_linked_folder_is_refused_and_named_once() {
+    let clone = clone_with_links(&[(".claude", "folder")]);
+    let before = files_of_home(&clone.project);
+    let outcome = clone.project.omx(&["setup", "--scope", "project", "--host", "claude"]);
+    assert_eq!(outcome.code, Some(1), "{outcome:?}");
+    assert_eq!(files_of_home(&clone.project), before);
+    let link = clone.project.root().join(".claude");
+    let said = format!("did not change {}: it is a link", link.display());
+    assert_eq!(outcome.stderr.matches("is a link").count(), 1, "{outcome:?}");
+    assert!(outcome.stderr.contains(&said), "{outcome:?}");
+}
+
 #[test]
 fn trust_2_5_a_users_setup_says_where_a_link_leads() {
     let clone = Clone::with(&[]);
@@ -83,4 +97,29 @@ fn trust_6_5_a_program_that_others_can_write_is_not_set_up_unasked() {
     assert_eq!(outcome.status.code(), Some(3), "{said}");
     assert!(said.contains("can write"), "{said}");
     assert!(!clone.project.home().join(".claude").exists());
+}
+
+/// Whoever can write the folder can put another program there.
+#[test]
+fn trust_6_5_a_program_in_a_folder_that_others_can_write_is_asked_about() {
+    let clone = Clone::with(&[]);
+    let folder = clone.project.folder().join("shared");
+    fs::create_dir(&folder).unwrap();
+    let program = folder.join("omx");
+    fs::copy(clone.project.binary(), &program).unwrap();
+    fs::set_permissions(&program, PermissionsExt::from_mode(0o755)).unwrap();
+    fs::set_permissions(&folder, PermissionsExt::from_mode(0o777)).unwrap();
+    let setup = |answer: &str| {
+        let words = [program.to_str().unwrap(), "setup", "--host", "claude"];
+        clone.project.words_on_terminal(&words, &[], answer, || {})
+    };
+    let refused = setup("n\n");
+    assert_eq!(refused.code, Some(3), "{refused:?}");
+    let said = format!("can write {}, so", folder.display());
+    assert!(refused.stdout.contains(&said), "{refused:?}");
+    assert!(refused.stdout.contains("Set it up anyway? [y/N]"), "{refused:?}");
+    assert!(!clone.project.home().join(".claude").exists());
+    let agreed = setup("y\n");
+    assert_eq!(agreed.code, Some(0), "{agreed:?}");
+    assert!(clone.project.home().join(".claude/settings.json").exists(), "{agreed:?}");
 }

@@ -304,6 +304,6 @@ fn ending_is_quick() {
         assert_eq!(chat.turn(&cue("hello")).text(), "hello");
         let begun = Instant::now();
         assert_eq!(chat.end(), None);
-        assert!(begun.elapsed() < Duration::from_secs(4), "{:?}", begun.elapsed());
+        assert!(begun.elapsed() < Duration::from_secs(10), "{:?}", begun.elapsed());
     });
 }

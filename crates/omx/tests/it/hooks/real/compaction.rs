@@ -14,8 +14,8 @@ fn was_compacted(stage: &HostStage) -> bool {
 
 fn compacted(cli: AgentCli) {
     let second = ModelScript::named("second")
-        .say("where was I?")
         .mcp("omx", "state_write", json!({"mode": "ralph", "current_phase": "executing"}))
+        .say("where was I?")
         .mcp("omx", "state_write", json!({"mode": "ralph", "current_phase": "verifying"}))
         .mcp("omx", "state_write", completion())
         .say("done");
@@ -30,7 +30,7 @@ fn compacted(cli: AgentCli) {
     let reported = "The conversation was compacted. The documents say";
     assert!(requests[0].contains(reported), "{}", requests[0]);
     assert!(requests[0].contains("Ralph active: phase starting, iteration 1/50"));
-    assert!(requests[1].contains("phase starting, iteration 2/50"), "{}", requests[1]);
+    assert!(requests[2].contains("phase executing, iteration 2/50"), "{}", requests[2]);
     assert_eq!(stage.document(host.session(), "ralph")["run_outcome"], "finish");
 }
 

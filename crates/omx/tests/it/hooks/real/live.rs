@@ -10,7 +10,7 @@ use omx_testkit::real_cli::{AgentCli, AgentHome};
 use serde_json::{Value, json};
 
 /// No turn of a test takes longer.
-const DEADLINE: Duration = Duration::from_secs(60);
+const DEADLINE: Duration = Duration::from_secs(180);
 
 /// A running host with one conversation.
 pub struct LiveHost {

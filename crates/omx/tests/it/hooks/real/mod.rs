@@ -5,5 +5,8 @@ mod cancelled;
 mod compaction;
 mod isolation;
 mod live;
+mod panes;
 mod phases;
+mod promises;
+mod seen;
 mod stage;

@@ -79,8 +79,8 @@ fn autopilot(cli: AgentCli) {
     let requests = stage.requests("auto");
     assert_eq!(requests.len(), 9, "{:?}", stage.server.seen());
     // Each hold carries the instruction of its phase.
-    assert!(requests[1].contains("phase ralplan") && requests[1].contains("Agree on a plan"));
-    assert!(requests[4].contains("phase ralph") && requests[4].contains("Implement and verify"));
+    assert!(requests[1].contains("phase ralplan") && requests[1].contains("agree on a plan"));
+    assert!(requests[4].contains("phase ralph") && requests[4].contains("implement and verify"));
     assert!(requests[7].contains("phase code-review") && requests[7].contains("both lanes"));
     let document = stage.document(host.session(), "autopilot");
     assert_eq!(document["run_outcome"], "finish", "{document}");
