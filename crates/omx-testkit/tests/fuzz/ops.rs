@@ -143,8 +143,8 @@ fn check(
         assert!(fields(now).is_some(), "{path:?} is no document now\n{}", describe());
     }
     if answer.is_ok() && operation == Operation::Cancel && (removes || says("every_session")) {
-        let live = |now: &[u8]| fields(now).is_some_and(|now| last(&now, "active") == Some("true"));
-        assert!(!new.values().any(|now| live(now)), "still active\n{}", describe());
+        let is_live = |now: &[u8]| fields(now).is_some_and(|now| is_active(&now));
+        assert!(!new.values().any(|now| is_live(now)), "still active\n{}", describe());
     }
 }
 
