@@ -67,7 +67,8 @@ pub fn summarize_completed(document: &Document) -> String {
     let audit = document.get("completion_audit");
     add("Checklist", join_items(audit.and_then(|audit| audit.get("checklist"))));
     let evidence = handoff("ralph").or(audit).and_then(|work| work.get("evidence"));
-    add("Verified", join_items(evidence));
+    // The agent says so; omx did not run these commands.
+    add("Evidence reported by the agent", join_items(evidence));
     add("Last check", document.get("last_check").map(format_item).unwrap_or_default());
     let verdict = document.get("review_verdict").filter(|verdict| verdict.as_object().is_some());
     let word = |name: &str| verdict.and_then(|verdict| verdict.get(name)).and_then(Value::as_str);

@@ -55,6 +55,24 @@ pub fn format_exhausted(
     }
 }
 
+/// Formats that a resumed run has no iteration left, and how the person gives it more.
+/// `None` if it has some.
+pub fn format_used_up(
+    mode: Mode,
+    document: &Document,
+    session: &SessionId,
+    dialect: Dialect,
+) -> Option<String> {
+    let limit = iteration_limit(mode, document)?;
+    if document.get_u64("iteration")? < limit {
+        return None;
+    }
+    let (name, program, more) = (mode.name(), dialect.name, limit.saturating_mul(2));
+    Some(format!(
+        "Its limit of iterations is used up ({limit}), so it ends at the next stop. To give it more, run {program} limit --mode {name} {session} {more} in a terminal."
+    ))
+}
+
 /// The reason why a run ended, in plain words.
 pub fn describe_error(error: &str) -> &str {
     match error {

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
-use crate::setup::{SetupPaths, SetupScope};
+use crate::setup::{SetupPaths, SetupScope, parse_settings};
 use omx_kernel::HostKind;
 
 use crate::hosts::host_spec;
@@ -41,9 +41,10 @@ fn files(paths: &SetupPaths, host: HostKind) -> Vec<PathBuf> {
     spec.hook_files.iter().map(|name| folder.join(name)).collect()
 }
 
-/// Reads a JSON file; `None` if it is missing or invalid, which is a finding of setup.
+/// Reads a JSON file; `None` if it is missing or invalid, which is a finding of setup. Like
+/// setup, and like the hosts, it accepts a byte-order mark and comments.
 pub(super) fn read_json(path: &Path) -> Option<Value> {
-    serde_json::from_str(&std::fs::read_to_string(path).ok()?).ok()
+    parse_settings(&std::fs::read_to_string(path).ok()?)
 }
 
 /// Reads all hooks of a host in one scope.

@@ -12,6 +12,7 @@ use serde_json::Value;
 use super::EditError;
 use super::fragment::{Fragment, FragmentSlot};
 use super::json_text::{JsonLayout, layout_for, render};
+use super::text::TextForm;
 
 /// A value with its position in the text.
 pub(crate) struct JsonNode {
@@ -96,6 +97,13 @@ pub(crate) fn read(text: &str) -> Result<JsonNode, EditError> {
         NodeContent::Members(_) => Ok(root),
         _ => Err(EditError("it is not a JSON object".to_owned())),
     }
+}
+
+/// Parses a host's settings file as the host does: with a byte-order mark and comments.
+/// `None` if it is no JSON object.
+pub(crate) fn parse_settings(text: &str) -> Option<Value> {
+    let (_, body) = TextForm::split(text);
+    read(body).ok().map(|root| root.value)
 }
 
 fn node(value: &ast::Value<'_>) -> Result<JsonNode, EditError> {

@@ -28,6 +28,7 @@ pub use disk::{RealDisk, SetupDisk};
 pub use fragment::{Fragment, FragmentSlot};
 pub use hosts::{HookForm, hook_command, trusted_hash};
 pub(crate) use hosts::{HostSetup, claude, codex, gemini};
+pub(crate) use json::parse_settings;
 pub use manifest::{FileOrigin, FileRecord, Manifest, ManifestError};
 pub use paths::{HostHomes, SetupCatalog, SetupPaths, SetupScope, SkillFile};
 pub use plan::{plan_setup, plan_uninstall};

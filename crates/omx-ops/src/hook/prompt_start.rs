@@ -233,14 +233,21 @@ impl BegunMode<'_> {
             .filter(|task| self.how == StartOutcome::Resumed && !task.is_empty())
             .map(|task| format!(" Task: {}.", shorten(task)))
             .unwrap_or_default();
+        let used_up = document
+            .filter(|_| self.how == StartOutcome::Resumed)
+            .and_then(|document| {
+                hold_text::format_used_up(mode, document, session, context.dialect)
+            })
+            .map(|text| format!(" {text}"))
+            .unwrap_or_default();
         let origin = self.describe_origin(context, "the person");
         let agent = format!(
-            "{headline}{place}{task}{origin} {state}. Follow the skill {0}; record every change of phase with state_write (mode {0}, session_id {session}).",
+            "{headline}{place}{task}{origin}{used_up} {state}. Follow the skill {0}; record every change of phase with state_write (mode {0}, session_id {session}).",
             mode.name()
         );
         let origin = self.describe_origin(context, "you");
         let person = format!(
-            "{headline}.{task}{origin} The agent works until it is finished. {}",
+            "{headline}.{task}{origin}{used_up} The agent works until it is finished. {}",
             hold_text::format_stop_word(context.dialect)
         );
         PromptReply::for_both(context, &agent, &person)

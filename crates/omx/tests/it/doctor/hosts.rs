@@ -222,3 +222,19 @@ fn hosts_6_text_output_has_one_line_per_check_and_the_remedy() {
     assert!(outcome.stdout.contains("fixed: wrote "), "{}", outcome.stdout);
     assert!(outcome.stdout.contains("everything works"), "{}", outcome.stdout);
 }
+
+#[test]
+fn hosts_6_a_file_with_comments_and_a_byte_order_mark_is_checked_too() {
+    let clinic = with("claude");
+    change(&clinic, SETTINGS, |settings| add_hook(settings, "Stop", "node oh-my-claudecode/x.mjs"));
+    let path = clinic.project.home().join(SETTINGS);
+    let text = fs::read_to_string(&path).unwrap();
+    for text in [format!("\u{feff}{text}"), format!("// mine\n{text}")] {
+        fs::write(&path, text).unwrap();
+        clinic.fails("hooks", "foreign", SETTINGS);
+        let report = clinic.report(&[]);
+        let is_called =
+            |one: &Value| one["area"] == "hooks" && one["name"] == "hook" && one["level"] == "ok";
+        assert!(report["findings"].as_array().unwrap().iter().any(is_called), "{report:#}");
+    }
+}

@@ -79,6 +79,9 @@ fn modes_5_3b_a_bare_call_on_a_complete_run_reports_it_and_starts_nothing() {
             assert!(text.contains(part), "{part}: {text}");
         }
         assert!(notice(&answer).contains("complete"), "{answer}");
+        // omx did not run the command.
+        let claim = "Evidence reported by the agent: `make test` exited with 0";
+        assert!(text.contains(claim) && notice(&answer).contains(claim), "{answer}");
         assert_eq!(project.bytes(".omx/state/sessions"), before);
         assert_eq!(conversation.stop("done"), json!({}));
         // A new session learns of it too.
@@ -188,5 +191,29 @@ fn modes_5_3_continue_while_active_gives_the_phases_instruction() {
             assert!(text.contains("Implement and verify the plan"), "{words}: {text}");
             assert_eq!(conversation.document("autopilot"), before, "{words}");
         }
+    }
+}
+
+#[test]
+fn modes_4_5_a_bare_call_at_the_limit_names_the_command_that_raises_it() {
+    for host in BOTH {
+        let project = used_project();
+        let conversation = HostConversation { project: &project, host, session: "s1" };
+        conversation.prompt("$ralph build a parser");
+        conversation.write(json!({"mode": "ralph", "max_iterations": 1}));
+        held(&conversation.stop("done?"));
+        conversation.stop("done!");
+        assert_eq!(conversation.document("ralph")["error"], "max_iterations reached");
+        let answer = conversation.prompt("$ralph");
+        for text in [context(&answer), notice(&answer)] {
+            assert!(text.contains("Ralph resumed"), "{text}");
+            assert!(text.contains("omx limit --mode ralph s1 2"), "{text}");
+        }
+        // A run with iterations left does not speak of its limit.
+        let project = used_project();
+        let conversation = HostConversation { project: &project, host, session: "s1" };
+        conversation.prompt("$ralph build a parser");
+        conversation.write(json!({"mode": "ralph", "current_phase": "failed", "error": "no disk"}));
+        assert!(!notice(&conversation.prompt("$ralph")).contains("limit"));
     }
 }
