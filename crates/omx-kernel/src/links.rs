@@ -204,15 +204,38 @@ pub fn reconcile(
 /// Ends the dependents of a run that has just ended: they would hold the session for a
 /// parent that is gone. Returns the ended modes, dependents first.
 pub fn end_dependents(documents: &mut DocumentMap, parent: Mode, now: Timestamp) -> Vec<Mode> {
-    let mut ended = Vec::new();
-    for mode in dependents(documents, parent) {
-        ended.extend(end_dependents(documents, mode, now));
-        if let Some(document) = documents.get_mut(&mode).filter(|document| document.is_active()) {
-            document.end(mode, RunEnding::Cancelled, now);
-            let note = format!("ended with {}", parent.name());
-            document.set("completion_note", Value::string(&note));
-            ended.push(mode);
-        }
+    let note = format!("ended with {}", parent.name());
+    let modes = dependents(documents, parent);
+    modes.into_iter().flat_map(|mode| end_dependent(documents, mode, &note, now)).collect()
+}
+
+/// Ends the stages of autopilot that it left unfinished when it entered another phase than
+/// `before`: they would hold the session for work that autopilot no longer asks for. The
+/// stage of the new phase stays. Returns the ended modes, dependents first.
+pub fn end_left_stages(
+    documents: &mut DocumentMap,
+    mode: Mode,
+    before: Option<&str>,
+    now: Timestamp,
+) -> Vec<Mode> {
+    let phase = documents.get(&mode).and_then(Document::phase).map(str::to_owned);
+    let (Some(phase), true) = (phase, mode == Mode::Autopilot) else { return Vec::new() };
+    if before.is_none() || before == Some(&phase) {
+        return Vec::new();
+    }
+    let note = format!("autopilot entered {phase}");
+    let mut stages = dependents(documents, mode);
+    stages.retain(|stage| is_stage(*stage) && stage.name() != phase);
+    stages.into_iter().flat_map(|stage| end_dependent(documents, stage, &note, now)).collect()
+}
+
+/// Ends a mode after everything that depends on it.
+fn end_dependent(documents: &mut DocumentMap, mode: Mode, note: &str, now: Timestamp) -> Vec<Mode> {
+    let mut ended = end_dependents(documents, mode, now);
+    if let Some(document) = documents.get_mut(&mode).filter(|document| document.is_active()) {
+        document.end(mode, RunEnding::Cancelled, now);
+        document.set("completion_note", Value::string(note));
+        ended.push(mode);
     }
     ended
 }

@@ -352,6 +352,8 @@ fn apply_links(
     if is_live {
         let linked = links::reconcile(&mut documents, mode, |name| request.get(name).is_some());
         changed.extend(linked);
+        let before = snapshot.active(mode).and_then(Document::phase);
+        changed.extend(links::end_left_stages(&mut documents, mode, before, now));
     } else if snapshot.active(mode).is_some() {
         changed.extend(links::end_dependents(&mut documents, mode, now));
     }

@@ -19,8 +19,9 @@ use crate::consent::{confirm, is_interactive};
 use crate::edge;
 use crate::output;
 
-/// What agents cannot read unless the person says otherwise: keys, tokens, passwords.
-const SECRETS: [&str; 37] = [
+/// What agents cannot read unless the person says otherwise: keys, tokens, passwords, and
+/// the histories of shells and clients, in which people leave such things.
+const SECRETS: [&str; 42] = [
     ".ssh",
     ".aws",
     ".azure",
@@ -58,6 +59,11 @@ const SECRETS: [&str; 37] = [
     ".local/share/keyrings",
     ".m2/settings.xml",
     ".terraform.d/credentials.tfrc.json",
+    ".bash_history",
+    ".zsh_history",
+    ".local/share/fish/fish_history",
+    ".mysql_history",
+    ".psql_history",
 ];
 
 /// The person's terminals: who can open one reads what is typed there, and writes as if

@@ -1,5 +1,6 @@
 //! A plan, and the planner that builds it file by file.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use serde_json::Value;
@@ -101,6 +102,8 @@ pub(crate) struct SetupPlanner<'a> {
     changes: Vec<SetupFileChange>,
     notes: Vec<SetupNote>,
     seen: Vec<PathBuf>,
+    /// How many files of each host another setup wrote; they serve both.
+    shared: BTreeMap<HostKind, usize>,
 }
 
 impl<'a> SetupPlanner<'a> {
@@ -110,7 +113,16 @@ impl<'a> SetupPlanner<'a> {
         after.unfinished = false;
         after.omx.clone_from(&paths.omx);
         after.omx_version.clone_from(&paths.version);
-        Self { paths, disk, old, after, changes: Vec::new(), notes: Vec::new(), seen: Vec::new() }
+        Self {
+            paths,
+            disk,
+            old,
+            after,
+            changes: Vec::new(),
+            notes: Vec::new(),
+            seen: Vec::new(),
+            shared: BTreeMap::new(),
+        }
     }
 
     pub fn note(&mut self, kind: SetupNoteKind, path: &Path, text: impl Into<String>) {
@@ -169,7 +181,8 @@ impl<'a> SetupPlanner<'a> {
         let Some(old) = self.read(path) else { return };
         let record = self.old.file(path).cloned();
         if old.is_some() && record.is_none() && self.paths.of_others.iter().any(|it| it == path) {
-            return self.note(SetupNoteKind::Theirs, path, "another setup wrote it");
+            *self.shared.entry(host).or_default() += 1;
+            return;
         }
         match edit::classify_whole_file(old.as_deref(), text, record.as_ref()) {
             FileOwnership::Ours(part) => {
@@ -324,7 +337,15 @@ impl<'a> SetupPlanner<'a> {
         }
     }
 
-    pub fn finish(self) -> SetupPlan {
+    pub fn finish(mut self) -> SetupPlan {
+        for (host, count) in std::mem::take(&mut self.shared) {
+            let name = self.paths.dialect.name;
+            let text = format!(
+                "{count} roles and skills of another setup serve {name} too; after you uninstall that one, run {name} setup again"
+            );
+            let folder = self.paths.homes.folder(host);
+            self.note(SetupNoteKind::Hint, folder, text);
+        }
         let mut during = Manifest { unfinished: true, ..self.after.clone() };
         for old in &self.old.files {
             match during.files.iter_mut().find(|record| record.path == old.path) {

@@ -98,7 +98,8 @@ pub fn uninstall(args: &UninstallArgs, global: &GlobalArgs, by_name: Dialect) ->
             None => HostKind::ALL.to_vec(),
         };
         let planned = |manifest| plan_uninstall(&paths, &RealDisk, manifest, &hosts);
-        let plan = run_plan(&paths, action, planned)?;
+        let mut plan = run_plan(&paths, action, planned)?;
+        plan.notes.extend(other_setup_hint(&plan, &paths));
         let none = format!("nothing to do: {} is not set up here", context.dialect.name);
         Ok(print_plan(&plan, &paths, &hosts, format, action, &none))
     })
@@ -126,9 +127,28 @@ fn whole_files(dialect: Dialect, scope: &SetupScope) -> Vec<PathBuf> {
     let paths = edge::setup_paths(dialect, scope.clone()).ok();
     let manifest = paths.and_then(|paths| Manifest::load(&paths.manifest()).ok().flatten());
     let files = manifest.map(|manifest| manifest.files).unwrap_or_default();
-    let is_whole =
-        |file: &FileRecord| file.parts.iter().any(|part| part.slot == FragmentSlot::Whole);
     files.into_iter().filter(is_whole).map(|file| file.path).collect()
+}
+
+fn is_whole(file: &FileRecord) -> bool {
+    file.parts.iter().any(|part| part.slot == FragmentSlot::Whole)
+}
+
+/// The roles and skills that an uninstall removes may have served the other dialect too.
+fn other_setup_hint(plan: &SetupPlan, paths: &SetupPaths) -> Option<SetupNote> {
+    let removed = |path: &Path| plan.changes.iter().any(|it| it.path == path && it.new.is_none());
+    if !plan.during.files.iter().any(|file| is_whole(file) && removed(&file.path)) {
+        return None;
+    }
+    let others = Dialect::ALL.into_iter().filter(|dialect| *dialect != paths.dialect);
+    let (other, path) = others.into_iter().find_map(|other| {
+        let path = edge::setup_paths(other, paths.scope.clone()).ok()?.manifest();
+        Manifest::load(&path).ok().flatten().map(|_| (other.name, path))
+    })?;
+    let text = format!(
+        "{other} is still set up; to give it back the roles and skills that both used, run {other} setup"
+    );
+    Some(SetupNote { kind: SetupNoteKind::Hint, path, text })
 }
 
 /// The hosts whose hooks are installed for all projects.

@@ -59,3 +59,32 @@ fn modes_3_2_other_sessions_never_matter() {
     two.write(json!({"mode": "ralph", "active": true}));
     assert_eq!(two.document("ralph").get("linked_to"), None);
 }
+
+#[test]
+fn modes_3_2_a_stage_that_autopilot_has_left_holds_nothing() {
+    for host in BOTH {
+        let project = used_project();
+        let conversation = HostConversation { project: &project, host, session: "s1" };
+        conversation.prompt("$autopilot mend the parser");
+        conversation.write(json!({"mode": "ralplan", "active": true}));
+        project.write(".omx/plans/prd-x.md", "the plan");
+        project.write(".omx/plans/test-spec-x.md", "the tests");
+        conversation.write(json!({"mode": "autopilot", "current_phase": "ralph", "handoff_artifacts":
+            {"ralplan": {"plan_path": ".omx/plans/prd-x.md", "test_spec_path": ".omx/plans/test-spec-x.md"}}}));
+        let left = conversation.document("ralplan");
+        assert_eq!((&left["active"], &left["run_outcome"]), (&json!(false), &json!("cancelled")));
+        assert_eq!(left["completion_note"], "autopilot entered ralph");
+
+        conversation.write(json!({"mode": "ralph", "active": true, "linked_ultrawork": true}));
+        conversation.write(json!({"mode": "ultrawork", "active": true}));
+        // The stage of the next phase may start before that phase is entered.
+        conversation.write(json!({"mode": "code-review", "active": true}));
+        conversation.write(json!({"mode": "autopilot", "current_phase": "code-review", "handoff_artifacts":
+            {"ralph": {"changed_files": ["src/parse.rs"], "evidence": [{"command": "make test", "exit_code": 0}]}}}));
+        assert_eq!(conversation.document("ralph")["active"], false);
+        assert_eq!(conversation.document("ultrawork")["active"], false);
+        assert_eq!(conversation.document("code-review")["active"], true);
+        let answer = conversation.stop("next");
+        assert!(held(&answer).contains("Autopilot"), "{answer}");
+    }
+}

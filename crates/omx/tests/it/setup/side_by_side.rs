@@ -41,6 +41,12 @@ fn state_1_5_setup_of_one_dialect_leaves_the_other_as_it_was() {
         assert!(all.iter().all(|count| *count >= 7), "{all:?}");
         let outcome = set_up(&two);
         assert_eq!(outcome.code, Some(0), "{outcome:?}");
+        // What both share is one line for each host, not one for each file.
+        let is_kept = |line: &str| line.starts_with("kept ") && line.contains("another setup");
+        assert!(!outcome.stdout.lines().any(is_kept), "{outcome:?}");
+        assert!(outcome.stdout.lines().count() < 30, "{outcome:?}");
+        let shared = outcome.stdout.lines().filter(|line| line.contains("of another setup serve"));
+        assert_eq!(shared.count(), 3, "{outcome:?}");
         assert_eq!(hooks(&project, &one), all);
         assert_eq!(hooks(&project, &two), all);
         for name in ["omx", "omc"] {
@@ -51,8 +57,10 @@ fn state_1_5_setup_of_one_dialect_leaves_the_other_as_it_was() {
             let again = set_up(program);
             assert!(again.stdout.starts_with("nothing to do"), "{again:?}");
         }
-        // The second goes: what is left is the first's, byte for byte.
-        assert_eq!(uninstall(&two).code, Some(0));
+        // The second goes: what is left is the first's, byte for byte, and complete.
+        let outcome = uninstall(&two);
+        assert_eq!(outcome.code, Some(0));
+        assert!(!outcome.stdout.contains("is still set up"), "{outcome:?}");
         let left = files(&project);
         let is_same = |path: &&PathBuf| left.get(*path) == only_one.get(*path);
         let changed: Vec<&PathBuf> =
@@ -65,6 +73,8 @@ fn state_1_5_setup_of_one_dialect_leaves_the_other_as_it_was() {
         let trusted = |config: &str| config.matches("trusted_hash").count();
         let outcome = uninstall(&one);
         assert_eq!((outcome.code, outcome.stderr.as_str()), (Some(0), ""), "{outcome:?}");
+        let name = two.file_name().unwrap().to_str().unwrap();
+        assert!(outcome.stdout.contains(&format!("run {name} setup")), "{outcome:?}");
         assert_eq!(hooks(&project, &one), none);
         assert_eq!(hooks(&project, &two), all);
         let left = home(&project, ".codex/config.toml");
